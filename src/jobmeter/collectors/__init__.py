@@ -1,0 +1,80 @@
+"""One source of measurements per file; the file name is the registry name and the key prefix.
+
+A collector is a module with the names of `Collector`. It is imported only when selected, so that
+recording a short job never pays for sources it does not read.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Protocol
+
+    from jobmeter.model.measurement import Measurement
+    from jobmeter.probes.cgroupfs import OwnCgroup
+    from jobmeter.probes.paths import Paths
+
+    Value = int | float | str
+    Reading = tuple[str, str, Value]
+    """Key, instance (empty for job and host scope), value."""
+
+    class Process(Protocol):
+        """A live process of the job, as the recorder's table knows it."""
+
+        pid: int
+        instance: str
+        ppid: int
+        command: str
+
+    class Job(Protocol):
+        """What a source may know of the job it measures."""
+
+        paths: Paths
+        pid: int
+        """The job's first process; its descendants are in `processes`."""
+        own_cgroup: OwnCgroup | None
+
+        @property
+        def processes(self) -> Mapping[int, Process]:
+            """Live processes of the job by pid, refreshed before every sample."""
+
+    class Source(Protocol):
+        """A collector bound to a job."""
+
+        def read(self) -> Iterable[Reading]:
+            """Read the source once; a vanished process is skipped, a broken source raises OSError."""
+
+        def close(self) -> None:
+            """Give descriptors and helpers back."""
+
+    class Collector(Protocol):
+        """What a module in this folder must define."""
+
+        MEASUREMENTS: tuple[Measurement, ...]
+
+        def missing(self, paths: Paths) -> str | None:
+            """Say why this source cannot be read here, or None when it can."""
+
+        def attach(self, job: Job, keys: frozenset[str]) -> Source:
+            """Bind the source to a job; only the selected keys need to be read."""
+
+
+ALL: dict[str, str] = {
+    "cgroup": "jobmeter.collectors.cgroup",
+    "host": "jobmeter.collectors.host",
+    "proc": "jobmeter.collectors.proc",
+    "ps": "jobmeter.collectors.ps",
+    "psi": "jobmeter.collectors.psi",
+    "psutil": "jobmeter.collectors.psutil",
+    "wait": "jobmeter.collectors.wait",
+}
+
+DEFAULT_LINUX = ("wait", "cgroup", "proc", "host", "psi")
+DEFAULT_ELSEWHERE = ("psutil", "host")
+
+
+def load(name: str) -> "Collector":
+    """Import a collector by its registry name."""
+    from importlib import import_module
+
+    module: Collector = import_module(ALL[name])  # type: ignore[assignment]  # contract test checks the names
+    return module

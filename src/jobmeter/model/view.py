@@ -1,0 +1,78 @@
+"""All that analysis, plots and exporters may see of a run: pure values, no files, no clocks."""
+
+from dataclasses import dataclass, field
+
+from jobmeter.model.run import Run, Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The folded readings of one report: what one line of `usage.jsonl` says."""
+
+    timestamp: float
+    num_samples: int
+    clock: dict[str, tuple[float, float]]
+    """Monotonic seconds, per source: when the first and the last reading of the window were taken."""
+    values: dict[tuple[str, str], Value | dict[str, int]]
+    """By key and instance; the instance of job and host keys is the empty string."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One key of one instance over the run."""
+
+    key: str
+    instance: str
+    times: tuple[float, ...]
+    """Wall clock seconds since the epoch, rising."""
+    values: tuple[float, ...]
+    spans: tuple[float, ...] | None = None
+    """Seconds each counter delta covers, so that a rate is values / spans; None for gauges."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of a training loop."""
+
+    timestamp: float
+    step: int
+    rank: int
+    source: str
+    metrics: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened, with the measurements of that moment."""
+
+    timestamp: float
+    type: str
+    details: dict[str, object] = field(default_factory=dict)
+    config: dict[str, object] = field(default_factory=dict)
+    measurements: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """One process of the job as sampling saw it."""
+
+    instance: str
+    pid: int
+    command: str | None = None
+    first_seen: float | None = None
+    last_seen: float | None = None
+    cpu_seconds: float | None = None
+    peak_rss_bytes: int | None = None
+    read_bytes: int | None = None
+    write_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """A run with its series, events and processes."""
+
+    run: Run
+    series: dict[tuple[str, str], Series]
+    events: tuple[Event, ...] = ()
+    processes: tuple[Process, ...] = ()
+    steps: tuple[Step, ...] = ()
