@@ -1,0 +1,365 @@
+"""The filter language of `ls --filter`: comparisons, `and`, `or`, `not`, brackets; never evaluated as code.
+
+`parse` turns text into a `Filter`; `Filter.matches` asks one run's fields. What can mislead: a field the
+run does not have matches no comparison, not even `!=`, because unmeasured is not different; write
+`not field=value` to have such runs too. See docs/filters.md.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import assert_never
+
+from jobmeter.errors import UsageError
+from jobmeter.model.run import Status
+from jobmeter.service import fields, quantities
+from jobmeter.service.fields import Type
+from jobmeter.service.quantities import Dimension, Moment
+
+
+class Op(Enum):
+    """A comparison; `~` is "contains", without regard to case."""
+
+    EQ = "="
+    NE = "!="
+    LE = "<="
+    LT = "<"
+    GE = ">="
+    GT = ">"
+    HAS = "~"
+    HAS_NOT = "!~"
+
+
+SEARCHED = ("command", "name")
+"""What a bare word looks into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """`field op value`; `span` is the value as a number or a stretch of time, where it is one."""
+
+    field: str
+    op: Op
+    text: str
+    span: Moment | None = None
+    percent_of: str | None = None
+    """The field that is 100 %, where the value was a percentage of another field."""
+
+    def matches(self, fields: Mapping[str, object]) -> bool:
+        found = fields.get(self.field)
+        if found is None:
+            return False
+        if isinstance(found, int | float):
+            return self._matches_number(found, fields)
+        return self._matches_text(str(found))
+
+    def _matches_number(self, found: float, fields: Mapping[str, object]) -> bool:
+        if self.op in (Op.HAS, Op.HAS_NOT):
+            return self._matches_text(str(found))
+        if self.span is None:
+            return self.op is Op.NE
+        if self.percent_of is not None:
+            whole = fields.get(self.percent_of)
+            if not isinstance(whole, int | float) or whole <= 0:
+                return False
+            found = 100 * found / whole
+        return _compare(found, self.op, self.span)
+
+    def _matches_text(self, found: str) -> bool:
+        match self.op:
+            case Op.EQ:
+                return found == self.text
+            case Op.NE:
+                return found != self.text
+            case Op.HAS:
+                return self.text.lower() in found.lower()
+            case Op.HAS_NOT:
+                return self.text.lower() not in found.lower()
+            case Op.LT | Op.LE | Op.GT | Op.GE:
+                number = quantities.parse_quantity(found)
+                return (
+                    number is not None
+                    and self.span is not None
+                    and _compare(number.value, self.op, self.span)
+                )
+
+    def __str__(self) -> str:
+        return f"{quote(self.field)}{self.op.value}{quote(self.text)}"
+
+
+def _compare(found: float, op: Op, span: Moment) -> bool:
+    match op:
+        case Op.EQ:
+            return span.first <= found <= span.last
+        case Op.NE:
+            return not span.first <= found <= span.last
+        case Op.LT:
+            return found < span.first
+        case Op.LE:
+            return found <= span.last
+        case Op.GT:
+            return found > span.last
+        case Op.GE:
+            return found >= span.first
+        case Op.HAS | Op.HAS_NOT:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A bare word: its text occurs in the command or the name."""
+
+    text: str
+
+    def matches(self, fields: Mapping[str, object]) -> bool:
+        wanted = self.text.lower()
+        return any(
+            wanted in str(fields[field]).lower() for field in SEARCHED if fields.get(field) is not None
+        )
+
+    def __str__(self) -> str:
+        return quote(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The opposite."""
+
+    part: "Filter"
+
+    def matches(self, fields: Mapping[str, object]) -> bool:
+        return not self.part.matches(fields)
+
+    def __str__(self) -> str:
+        return f"not {self.part}" if isinstance(self.part, Compare | Word | Not) else f"not ({self.part})"
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Every part holds."""
+
+    parts: tuple["Filter", ...]
+
+    def matches(self, fields: Mapping[str, object]) -> bool:
+        return all(part.matches(fields) for part in self.parts)
+
+    def __str__(self) -> str:
+        return " and ".join(
+            f"({part})" if isinstance(part, All | Either) else str(part) for part in self.parts
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """At least one part holds."""
+
+    parts: tuple["Filter", ...]
+
+    def matches(self, fields: Mapping[str, object]) -> bool:
+        return any(part.matches(fields) for part in self.parts)
+
+    def __str__(self) -> str:
+        return " or ".join(f"({part})" if isinstance(part, Either) else str(part) for part in self.parts)
+
+
+Filter = Compare | Word | Not | All | Either
+
+_UNITS: dict[Type, tuple[Dimension, str]] = {
+    Type.BYTES: (Dimension.BYTES, "4GiB"),
+    Type.SECONDS: (Dimension.SECONDS, "90s"),
+    Type.NUMBER: (Dimension.NUMBER, "3"),
+}
+
+
+def quote(text: str) -> str:
+    """Write a word so that `parse` reads it back as it is."""
+    if _WORD.fullmatch(text) and text.lower() not in _KEYWORDS:
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def comparison(field: str, op: Op, text: str, *, now: float) -> Compare:
+    """Build `field op text`, with the text read as the field's type demands."""
+    kind = fields.type_of(field)
+    match kind:
+        case None:
+            raise UsageError(f"unknown field {field}", hint=fields.nearest(field))
+        case Type.TEXT:
+            return _text_comparison(field, op, text)
+        case Type.MOMENT:
+            moment = quantities.parse_moment(text, now=now)
+            if moment is None or op in (Op.HAS, Op.HAS_NOT):
+                raise UsageError(
+                    f"{field} is a time",
+                    hint=f"compare it with a date or an age: {field}>2026-11-01, {field}>-7d",
+                )
+            return Compare(field, op, text, moment)
+        case Type.BYTES | Type.SECONDS | Type.NUMBER:
+            return _number_comparison(field, op, text, kind)
+        case Type.ANY:
+            quantity = quantities.parse_quantity(text)
+            return Compare(field, op, text, Moment(quantity.value, quantity.value) if quantity else None)
+        case _:
+            assert_never(kind)
+
+
+def _text_comparison(field: str, op: Op, text: str) -> Compare:
+    if op in (Op.LT, Op.LE, Op.GT, Op.GE):
+        raise UsageError(f"{field} is text and has no order", hint="compare text with = != ~ or !~")
+    if op in (Op.HAS, Op.HAS_NOT):
+        return Compare(field, op, text)
+    if field == "status" and text.lower() not in {status.value for status in Status}:
+        raise UsageError(
+            f"unknown status {text}", hint=f"use one of {', '.join(status.value for status in Status)}"
+        )
+    if field == "status":
+        return Compare(field, op, text.lower())
+    if field == "signal":
+        return Compare(field, op, f"SIG{text.upper().removeprefix('SIG')}")
+    return Compare(field, op, text)
+
+
+def _number_comparison(field: str, op: Op, text: str, kind: Type) -> Compare:
+    dimension, example = _UNITS[kind]
+    quantity = quantities.parse_quantity(text)
+    if quantity is None or op in (Op.HAS, Op.HAS_NOT):
+        raise UsageError(f"{field} is {kind.value}", hint=f"compare it with a number: {field}>{example}")
+    span = Moment(quantity.value, quantity.value)
+    if quantity.dimension is Dimension.PERCENT and field in fields.PERCENT_OF:
+        return Compare(field, op, text, span, fields.PERCENT_OF[field])
+    if quantity.dimension not in (dimension, Dimension.NUMBER):
+        raise UsageError(
+            f"{field} is {kind.value}, {text} is {quantity.dimension.value}", hint=f"write {field}>{example}"
+        )
+    return Compare(field, op, text, span)
+
+
+def parse(text: str, *, now: float) -> Filter:
+    """Read a filter; `now` is what `started>-7d` counts from."""
+    parser = _Parser(text, now)
+    if parser.at(_Kind.END):
+        raise parser.error(
+            "an empty filter", "write a comparison, as in status=failed, or a word to search for"
+        )
+    found = parser.either(0)
+    if parser.at(_Kind.CLOSE):
+        raise parser.error("a ) without its (", "remove it, or open a ( before")
+    if not parser.at(_Kind.END):
+        raise parser.error("a comparison without a field", "write the field first, as in wall>90s")
+    return found
+
+
+_WORD = re.compile(r"""[^\s()=<>!~"']+""")
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<open>\()|(?P<close>\))|(?P<op>!=|!~|<=|>=|==|[=<>~])"""
+    r"""|(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<word>[^\s()=<>!~"']+)|(?P<end>\Z))""",
+    re.DOTALL,
+)
+_KEYWORDS = frozenset(("and", "or", "not"))
+_MAX_DEPTH = 50
+
+
+class _Kind(Enum):
+    OPEN = "open"
+    CLOSE = "close"
+    OP = "op"
+    QUOTED = "quoted"
+    WORD = "word"
+    AND = "and"
+    OR = "or"
+    NOT = "not"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: _Kind
+    text: str
+    position: int
+
+
+class _Parser:
+    """Recursive descent; `token` is the next one not yet taken."""
+
+    def __init__(self, text: str, now: float) -> None:
+        self.text = text
+        self.now = now
+        self.offset = 0
+        self.token = self._read()
+
+    def at(self, *kinds: _Kind) -> bool:
+        return self.token.kind in kinds
+
+    def take(self) -> _Token:
+        taken, self.token = self.token, self._read()
+        return taken
+
+    def either(self, depth: int) -> Filter:
+        parts = [self._all(depth)]
+        while self.at(_Kind.OR):
+            self.take()
+            parts.append(self._all(depth))
+        return parts[0] if len(parts) == 1 else Either(tuple(parts))
+
+    def error(self, found: str, hint: str, position: int | None = None) -> UsageError:
+        at = self.token.position if position is None else position
+        shown = "".join(letter if letter.isprintable() else "?" for letter in self.text)
+        return UsageError(
+            f"cannot read the filter at column {at + 1}: {found}\n  {shown}\n  {' ' * at}^", hint=hint
+        )
+
+    def _all(self, depth: int) -> Filter:
+        parts = [self._one(depth)]
+        while self.at(_Kind.AND, _Kind.NOT, _Kind.OPEN, _Kind.WORD, _Kind.QUOTED):
+            if self.at(_Kind.AND):
+                self.take()
+            parts.append(self._one(depth))
+        return parts[0] if len(parts) == 1 else All(tuple(parts))
+
+    def _one(self, depth: int) -> Filter:
+        if depth > _MAX_DEPTH:
+            raise self.error("nested too deep", f"use at most {_MAX_DEPTH} levels of ( ) and not")
+        if self.at(_Kind.NOT):
+            self.take()
+            return Not(self._one(depth + 1))
+        if self.at(_Kind.OPEN):
+            self.take()
+            found = self.either(depth + 1)
+            if not self.at(_Kind.CLOSE):
+                raise self.error("a ( is not closed", "write the missing )")
+            self.take()
+            return found
+        if not self.at(_Kind.WORD, _Kind.QUOTED):
+            raise self.error("a field or a word is missing", "write a comparison, as in status=failed")
+        word = self.take()
+        if not self.at(_Kind.OP):
+            return Word(word.text)
+        return self._compare(word)
+
+    def _compare(self, field: _Token) -> Compare:
+        if fields.type_of(field.text) is None:
+            raise self.error(f"unknown field {field.text}", fields.nearest(field.text), field.position)
+        op = self.take()
+        if self.at(_Kind.OPEN, _Kind.CLOSE, _Kind.OP, _Kind.END):
+            raise self.error(f"a value is missing after {op.text}", 'write one, as in wall>90s or name="a b"')
+        value = self.take()
+        try:
+            return comparison(field.text, Op(op.text), value.text, now=self.now)
+        except UsageError as error:
+            raise self.error(str(error), error.hint, value.position) from error
+
+    def _read(self) -> _Token:
+        match = _TOKEN.match(self.text, self.offset)
+        if match is None:
+            at = self.offset + len(self.text[self.offset :]) - len(self.text[self.offset :].lstrip())
+            problem = "a quote is not closed" if self.text[at] in "\"'" else "a ! stands alone"
+            raise self.error(problem, 'use != or !~ for "not", and quotes in pairs', at)
+        self.offset = match.end()
+        name = match.lastgroup or "end"
+        text, position = match[name], match.start(name)
+        if name == "quoted":
+            return _Token(_Kind.QUOTED, re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL), position)
+        if name == "word" and text.lower() in _KEYWORDS:
+            return _Token(_Kind(text.lower()), text, position)
+        return _Token(_Kind(name), "=" if text == "==" else text, position)
