@@ -24,6 +24,18 @@ if TYPE_CHECKING:
         instance: str
         ppid: int
         command: str
+        state: str
+        threads: int
+        rss_bytes: int
+        cpu_ns: int
+        """Exact CPU time so far, children not included."""
+        start_ticks: int
+        io: tuple[int, int, int, int] | None
+        """Characters read and written, bytes read and written; contains reaped children."""
+        moved: bool
+        """Whether it used CPU since the last sample; if not, nothing else of it changed either."""
+        fresh: bool
+        """Whether this is the first sample that sees it."""
 
     class Job(Protocol):
         """What a source may know of the job it measures."""
@@ -31,7 +43,23 @@ if TYPE_CHECKING:
         paths: Paths
         pid: int
         """The job's first process; its descendants are in `processes`."""
+        ours: bool
+        """Whether the job is a child of the recorder, which then reaps it and its orphans."""
         own_cgroup: OwnCgroup | None
+        task_clock_fd: int | None
+        """An inherited perf counter, where there is no own cgroup to count CPU time."""
+        recorder_rss_bytes: int
+        """The recorder's own size when it forked the job."""
+
+        @property
+        def cpu_ns(self) -> int:
+            """CPU time of the whole job by the telescoping sum."""
+
+        def redact(self, text: str) -> str:
+            """Hide secrets in a command line before it is written down."""
+
+        def reaped_io(self) -> tuple[int, int, int, int] | None:
+            """What processes reaped by the recorder read and wrote."""
 
         @property
         def processes(self) -> Mapping[int, Process]:

@@ -1,0 +1,1 @@
+"""Pure arithmetic on readings: windows, the run's summary, the headline numbers."""

@@ -1,0 +1,117 @@
+"""The numbers of record, each with its bounds and the keys it came from.
+
+CPU time goes down a ladder of truth: the job's own cgroup, the telescoping sum, the enclosing cgroup,
+sampled processes. Memory means what the job needs, not what the kernel cached for it.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Summary = Mapping[str, int | float | str]
+    Figures = dict[str, object]
+
+
+def headlines(summary: "Summary", inexact: "Mapping[str, str]") -> "dict[str, Figures]":
+    """Derive every headline that the summary supports."""
+    found = {
+        "cpu_seconds": cpu_seconds(summary, inexact),
+        "memory_peak_bytes": memory_peak(summary, inexact),
+        "io_read_bytes": _first(summary, inexact, ("wait_read_bytes", "cgroup_io_read")),
+        "io_write_bytes": _first(summary, inexact, ("wait_write_bytes", "cgroup_io_write")),
+    }
+    return {name: figures for name, figures in found.items() if figures is not None}
+
+
+def cpu_seconds(summary: "Summary", inexact: "Mapping[str, str]") -> "Figures | None":
+    """Choose the CPU time of record."""
+    known = {key: value for key in _CPU_LADDER if (value := _number(summary, key)) is not None}
+    trusted = [key for key in known if key not in inexact and key in _EXACT_CPU]
+    if trusted:
+        value = known[trusted[0]]
+        return _figures(value, value, value, [trusted[0]], exact=True)
+    if not known:
+        return None
+    # nothing exact: every rung is a lower bound, except the perf clock, which may be high by what the host stole
+    best = max(known, key=lambda key: known[key])
+    lower = [value for key, value in known.items() if key != "wait_task_clock"]
+    return _figures(known[best], max(lower, default=0.0), max(known.values()), [best], exact=False)
+
+
+_CPU_LADDER = (
+    "cgroup_cputime",
+    "wait_cputime",
+    "wait_task_clock",
+    "cgroup_outer_cputime",
+    "proc_cputime_total",
+    "psutil_cputime_total",
+    "ps_cputime_total",
+)
+_EXACT_CPU = ("cgroup_cputime", "wait_cputime")
+
+
+def memory_peak(summary: "Summary", inexact: "Mapping[str, str]") -> "Figures | None":
+    """Bound what the job needed at its largest.
+
+    Low is the largest amount of unreclaimable memory seen, or of any single process; high is the own
+    cgroup's charged peak, else the sum of the largest sizes of processes that lived at the same time.
+    """
+    low, low_keys = _largest(summary, _LOW_KEYS)
+    charged = _number(summary, "cgroup_mem_peak")
+    if charged is not None:
+        cache = _number(summary, "cgroup_peak_mem_file") or 0.0
+        floor = min(low, charged)
+        estimate = max(floor, charged - cache)
+        keys = ["cgroup_mem_peak"] + (["cgroup_peak_mem_file"] if cache else [])
+        chosen = keys if estimate > floor else low_keys or keys
+        return _figures(estimate, floor, max(charged, estimate), chosen, exact=floor >= charged * 0.98)
+    high, high_keys = _largest(summary, _HIGH_KEYS)
+    unseen = _number(summary, "wait_maxrss") or 0.0
+    if unseen > (_number(summary, "proc_peak_hwm_total") or 0.0):
+        high += unseen if high > unseen else 0.0
+    if not low and not high:
+        return None
+    value = low or high
+    return _figures(value, low, max(high, value), low_keys or high_keys, exact=False if inexact else low == high)
+
+
+_LOW_KEYS = (
+    "cgroup_peak_mem_unreclaimable",
+    "proc_peak_pss_total",
+    "psutil_peak_pss_total",
+    "wait_maxrss",
+)
+_HIGH_KEYS = (
+    "proc_peak_hwm_total",
+    "proc_peak_rss_total",
+    "psutil_peak_rss_total",
+    "ps_peak_rss_total",
+    "wait_maxrss",
+    "wait_maxrss_floor",
+)
+
+
+def _largest(summary: "Summary", keys: tuple[str, ...]) -> tuple[float, list[str]]:
+    known = {key: value for key in keys if (value := _number(summary, key)) is not None}
+    if not known:
+        return 0.0, []
+    best = max(known, key=lambda key: known[key])
+    return known[best], [best]
+
+
+def _first(summary: "Summary", inexact: "Mapping[str, str]", keys: tuple[str, ...]) -> "Figures | None":
+    for key in keys:
+        value = _number(summary, key)
+        if value is not None:
+            exact = key.startswith("wait_") and key not in inexact
+            return _figures(value, value, value, [key], exact=exact)
+    return None
+
+
+def _number(summary: "Summary", key: str) -> float | None:
+    value = summary.get(key)
+    return value if isinstance(value, int | float) else None
+
+
+def _figures(value: float, low: float, high: float, keys: list[str], *, exact: bool) -> "Figures":
+    return {"value": value, "low": low, "high": high, "keys": keys, "exact": exact}

@@ -1,0 +1,176 @@
+"""Fold buffered readings into windows, once per report.
+
+Counters become sums of per-instance deltas: a process that ended still contributes what it had used, which
+the delta of a sum would lose. A delta counts from the last window that reached the disk, so a dropped
+window is carried by the next one instead of being lost.
+"""
+
+from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    Value = int | float | str
+    Folded = dict[tuple[str, str], Value | dict[str, int]]
+
+TOP = 50
+REST = "rest"
+_COMPACT_AT = 50_000
+
+
+class Span:
+    """When the readings of one source were taken, in monotonic seconds."""
+
+    __slots__ = ("begin", "end")
+
+    def __init__(self, begin: float) -> None:
+        self.begin = begin
+        self.end = begin
+
+
+class Buffer:
+    """Raw readings of one scope since the last window that was kept."""
+
+    __slots__ = ("_carry", "_definitions", "_floor", "_last", "_readings", "_seeds", "_starts_at_zero", "samples", "spans")
+
+    def __init__(
+        self, definitions: "Mapping[str, Measurement]", starts_at_zero: "Callable[[Measurement], bool]", begin: float
+    ) -> None:
+        self._definitions = definitions
+        self._starts_at_zero = starts_at_zero
+        self._floor = begin
+        self._readings: list[tuple[str, str, Value]] = []
+        self._seeds: dict[tuple[str, str], float] = {}
+        self._last: dict[tuple[str, str], float] = {}
+        self._carry: dict[tuple[str, str], Value] = {}
+        self.spans: dict[str, Span] = {}
+        self.samples = 0
+
+    def add(self, source: str, at: float, readings: "Iterable[tuple[str, str, Value]]") -> None:
+        """Keep the readings one source gave at one moment."""
+        span = self.spans.get(source)
+        if span is None:
+            span = self.spans[source] = Span(self._floor)
+        span.end = at
+        self._readings.extend(readings)
+        if len(self._readings) > _COMPACT_AT:
+            self._compact()
+
+    def _compact(self) -> None:
+        """Bound memory: what folding would ignore anyway is dropped early."""
+        latest: dict[tuple[str, str], tuple[str, str, Value]] = {}
+        kept: list[tuple[str, str, Value]] = []
+        for key, instance, value in self._readings:
+            definition = self._definitions[key]
+            if definition.kind in (Kind.CATEGORICAL, Kind.GAUGE):
+                kept.append((key, instance, value))
+            else:
+                latest[key, instance] = (key, instance, value)
+        self._readings = kept[-_COMPACT_AT // 2 :] + list(latest.values())
+
+    def fold(self) -> "Folded":
+        """Reduce everything buffered; nothing is forgotten until `commit`."""
+        folded: Folded = {}
+        self._last = {}
+        for key, instance, value in self._readings:
+            definition = self._definitions[key]
+            if definition.kind is Kind.COUNTER:
+                self._count(folded, definition, instance, value)
+            elif definition.kind is Kind.CATEGORICAL:
+                tally = folded.setdefault((key, instance), {})
+                if isinstance(tally, dict):
+                    tally[str(value)] = tally.get(str(value), 0) + 1
+            elif definition.kind is Kind.LABEL:
+                folded[key, instance] = value
+            else:
+                _reduce_gauge(folded, definition, instance, value, self._carry.get((key, instance)))
+        return folded
+
+    def _count(self, folded: "Folded", definition: Measurement, instance: str, value: "Value") -> None:
+        at = (definition.key, instance)
+        total = float(value) if isinstance(value, float) else int(value)
+        seed = self._seeds.get(at)
+        if seed is None:
+            if not self._starts_at_zero(definition):
+                self._seeds[at] = total
+                return
+            seed = 0
+        # a source that restarted counts from zero again: what it lost is unknown, what it has now is real
+        folded[at] = total - seed if total >= seed else total
+        self._last[at] = total
+
+    def commit(self) -> None:
+        """The window reached the disk: deltas count from here, the buffer begins anew."""
+        self._seeds.update(self._last)
+        for key, instance, value in self._readings:
+            if self._definitions[key].kind is Kind.GAUGE and self._definitions[key].scope is Scope.PROCESS:
+                self._carry[key, instance] = value
+        for span in self.spans.values():
+            span.begin = span.end
+        self._readings = []
+        self.samples = 0
+
+    def forget(self, alive: "set[str]") -> None:
+        """Drop what is remembered of processes that are gone."""
+        if len(self._seeds) + len(self._carry) < 4096:
+            return
+        for known in (self._seeds, self._carry):
+            for at in [at for at in known if at[1] and at[1] not in alive]:
+                del known[at]
+
+    def clock(self) -> dict[str, tuple[float, float]]:
+        """Say, per source, what time the window covers."""
+        return {name: (span.begin, span.end) for name, span in self.spans.items() if span.end > span.begin}
+
+
+def _reduce_gauge(
+    folded: "Folded", definition: Measurement, instance: str, value: "Value", standing: "Value | None"
+) -> None:
+    """Fold one more reading in; `standing` is what the gauge said when the window began."""
+    for position, reduce in enumerate(definition.reduce):
+        at = (definition.key if position == 0 else definition.stat_key(reduce.value), instance)
+        known = folded.get(at, standing)
+        if reduce is Reduce.LAST or not isinstance(known, int | float) or not isinstance(value, int | float):
+            folded[at] = value
+        elif reduce is Reduce.MAX:
+            folded[at] = max(known, value)
+        elif reduce is Reduce.MIN:
+            folded[at] = min(known, value)
+        else:
+            raise ValueError(f"{definition.key}: {reduce.value} needs all samples; declare it for the run's summary")
+
+
+def render(folded: "Folded") -> "dict[str, Value | dict[str, int] | dict[str, object]]":
+    """Arrange folded values as one line of `usage.jsonl` holds them."""
+    measurements: dict[str, Value | dict[str, int] | dict[str, object]] = {}
+    for (key, instance), value in folded.items():
+        if not instance:
+            measurements[key] = value
+            continue
+        by_instance = measurements.setdefault(key, {})
+        if isinstance(by_instance, dict):
+            by_instance[instance] = value  # type: ignore[index]  # keys with instances never hold a plain tally
+    return measurements
+
+
+def top_instances(folded: "Folded", limit: int = TOP) -> "Folded":
+    """Keep the processes that used most, by CPU then memory; the others become one `rest`."""
+    weight: dict[str, tuple[float, float]] = {}
+    for (key, instance), value in folded.items():
+        cpu, rss = weight.get(instance, (0.0, 0.0))
+        if isinstance(value, int | float):
+            cpu = max(cpu, value) if key.endswith("_cputime") else cpu
+            rss = max(rss, value) if key.endswith("_rss") else rss
+        weight[instance] = (cpu, rss)
+    if len(weight) <= limit:
+        return folded
+    kept = set(sorted(weight, key=lambda name: weight[name], reverse=True)[:limit])
+    shortened: Folded = {}
+    for (key, instance), value in folded.items():
+        if instance in kept:
+            shortened[key, instance] = value
+        elif isinstance(value, int | float) and not key.endswith("_pdcpu"):
+            so_far = shortened.get((key, REST), 0)
+            shortened[key, REST] = so_far + value if isinstance(so_far, int | float) else value
+    return shortened

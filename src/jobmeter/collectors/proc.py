@@ -1,0 +1,199 @@
+"""Per-process series from `/proc`: who used what, and what the job's memory adds up to.
+
+Attribution is sampled: a process that lived between two samples is not seen here, and the sum of resident
+sizes counts shared pages once per process. `proc_pss` divides shared pages fairly but walks the page
+tables, so it is read rarely and within a budget of 0.5 % of a core.
+"""
+
+import time
+
+from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
+from jobmeter.probes import procfs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmeter.collectors import Job, Process, Reading, Source
+    from jobmeter.probes.paths import Paths
+
+_GAUGE = (Reduce.MAX, Reduce.LAST)
+_TOTAL = (Stat.PEAK, Stat.MEAN)
+_BYTES, _PROCESS, _JOB = Unit.BYTES, Scope.PROCESS, Scope.JOB
+
+MEASUREMENTS = (
+    Measurement("proc_rss", Kind.GAUGE, _BYTES, _PROCESS, _GAUGE, (), "resident set size"),
+    Measurement("proc_hwm", Kind.GAUGE, _BYTES, _PROCESS, (Reduce.MAX,), (), "largest resident set size so far (VmHWM)"),
+    Measurement("proc_pss", Kind.GAUGE, _BYTES, _PROCESS, _GAUGE, (), "resident size, shared pages divided by their users"),
+    Measurement("proc_cputime", Kind.COUNTER, Unit.SECONDS, _PROCESS, (Reduce.DELTA,), (), "CPU time of the process itself"),
+    Measurement("proc_pdcpu", Kind.GAUGE, Unit.PERCENT, _PROCESS, (Reduce.MAX,), (), "CPU over one sampling interval, 100 = one core"),
+    Measurement("proc_read_bytes", Kind.COUNTER, _BYTES, _PROCESS, (Reduce.DELTA,), (), "read from storage, reaped children included"),
+    Measurement("proc_write_bytes", Kind.COUNTER, _BYTES, _PROCESS, (Reduce.DELTA,), (), "written to storage, reaped children included"),
+    Measurement("proc_threads", Kind.GAUGE, Unit.COUNT, _PROCESS, (Reduce.MAX,), (), "threads"),
+    Measurement("proc_state", Kind.CATEGORICAL, Unit.NONE, _PROCESS, (Reduce.TALLY,), (), "scheduler state, in how many samples"),
+    Measurement("proc_cmd", Kind.LABEL, Unit.NONE, _PROCESS, (Reduce.LAST,), (), "command line"),
+    Measurement("proc_count", Kind.GAUGE, Unit.COUNT, _JOB, (Reduce.MAX,), _TOTAL, "processes alive"),
+    Measurement("proc_rss_total", Kind.GAUGE, _BYTES, _JOB, (Reduce.MAX,), _TOTAL, "sum of resident sizes, shared pages counted once per process"),
+    Measurement("proc_hwm_total", Kind.GAUGE, _BYTES, _JOB, (Reduce.MAX,), (Stat.PEAK,), "sum of the largest resident sizes of live processes"),
+    Measurement("proc_pss_total", Kind.GAUGE, _BYTES, _JOB, (Reduce.MAX,), _TOTAL, "sum of proportional sizes: shared pages counted once"),
+    Measurement("proc_cputime_total", Kind.COUNTER, Unit.SECONDS, _JOB, (Reduce.DELTA,), (Stat.TOTAL,), "CPU time sampling attributed to a process"),
+)  # fmt: skip
+
+_STATUS_SECONDS = 5.0
+
+
+def missing(paths: "Paths") -> str | None:
+    """Say why processes cannot be read here."""
+    return None if procfs.read_file(f"{paths.proc}/self/stat") else f"no {paths.proc}: not Linux, or not mounted"
+
+
+class PssBudget:
+    """Decides when proportional sizes are read: on a new high of the resident sum, else every 30 s.
+
+    Never more than 0.5 % of a core over time; 50 ms are granted ahead, so that a short job gets a reading.
+    """
+
+    __slots__ = ("_next", "_previous", "_read_at", "_read_rss", "_waited")
+
+    def __init__(self, now: float) -> None:
+        self._next = now
+        self._read_at = float("-inf")
+        self._read_rss = 0
+        self._previous = 0
+        self._waited = 0
+
+    def due(self, now: float, rss_total: int) -> bool:
+        """Say whether to read now; a sum still growing fast is given up to three samples to settle."""
+        growing = rss_total > self._previous * 1.05
+        self._previous = rss_total
+        wanted = rss_total > self._read_rss * 1.02 or now - self._read_at >= 30.0
+        if not wanted or now < self._next:
+            return False
+        if growing and self._waited < 3 and rss_total > 64 << 20:
+            self._waited += 1
+            return False
+        return True
+
+    def spent(self, now: float, rss_total: int, seconds: float) -> None:
+        """Account for one reading."""
+        self._read_at = now
+        self._read_rss = max(rss_total, self._read_rss)
+        self._waited = 0
+        self._next = max(self._next - 10.0, now - 10.0) + seconds / 0.005
+
+
+class ProcSource:
+    """Reads what moved since the last sample."""
+
+    __slots__ = ("_attributed_ns", "_budget", "_cpu_ns", "_hwm", "_job", "_keys", "_read_at", "_rss", "_status_at")
+
+    def __init__(self, job: "Job", keys: frozenset[str]) -> None:
+        self._job = job
+        self._keys = keys
+        now = time.monotonic()
+        self._budget = PssBudget(now)
+        self._cpu_ns: dict[str, int] = {}
+        self._rss: dict[str, int] = {}
+        self._hwm: dict[str, int] = {}
+        self._attributed_ns = 0
+        self._status_at = 0.0
+        self._read_at = now
+
+    def read(self) -> "Iterator[Reading]":
+        """Yield the processes that moved, then the totals."""
+        now = time.monotonic()
+        keys = self._keys
+        boot = time.clock_gettime(time.CLOCK_BOOTTIME)
+        status_due = now - self._status_at >= _STATUS_SECONDS
+        processes = list(self._job.processes.values())
+        for process in processes:
+            if "proc_state" in keys:
+                yield "proc_state", process.instance, process.state
+            if process.moved or process.rss_bytes != self._rss.get(process.instance):
+                yield from self._moved(process, now, boot)
+            if (status_due or process.fresh) and (process.moved or process.fresh):
+                yield from self._status(process)
+        if status_due:
+            self._status_at = now
+        self._read_at = now
+        yield from self._totals(processes, now)
+        self._prune({process.instance for process in processes})
+
+    def _moved(self, process: "Process", now: float, boot: float) -> "Iterator[Reading]":
+        name, keys = process.instance, self._keys
+        before = self._cpu_ns.get(name)
+        # a process born since the last sample: its rate is over its own life
+        span = now - self._read_at if before is not None else boot - process.start_ticks * procfs.TICK
+        used = process.cpu_ns - (before or 0)
+        self._attributed_ns += used
+        self._cpu_ns[name] = process.cpu_ns
+        self._rss[name] = process.rss_bytes
+        if "proc_rss" in keys:
+            yield "proc_rss", name, process.rss_bytes
+        if "proc_cputime" in keys:
+            yield "proc_cputime", name, process.cpu_ns / 1e9
+        if "proc_pdcpu" in keys:
+            yield "proc_pdcpu", name, round(used / 1e7 / max(span, 0.01), 1)
+        if "proc_threads" in keys:
+            yield "proc_threads", name, process.threads
+        if process.io is not None and "proc_read_bytes" in keys:
+            yield "proc_read_bytes", name, process.io[2]
+        if process.io is not None and "proc_write_bytes" in keys:
+            yield "proc_write_bytes", name, process.io[3]
+        if "proc_cmd" in keys and before is None:
+            command = procfs.read_command_line(self._job.paths.proc, process.pid)
+            yield "proc_cmd", name, self._job.redact(command) if command else f"[{process.command}]"
+
+    def _status(self, process: "Process") -> "Iterator[Reading]":
+        peak = procfs.read_peak_rss(self._job.paths.proc, process.pid)
+        if peak is None:
+            return
+        self._hwm[process.instance] = peak
+        if "proc_hwm" in self._keys:
+            yield "proc_hwm", process.instance, peak
+
+    def _totals(self, processes: "list[Process]", now: float) -> "Iterator[Reading]":
+        rss_total = sum([process.rss_bytes for process in processes])
+        if "proc_count" in self._keys:
+            yield "proc_count", "", len(processes)
+        if "proc_rss_total" in self._keys and processes:
+            yield "proc_rss_total", "", rss_total
+        if "proc_hwm_total" in self._keys and processes:
+            yield "proc_hwm_total", "", sum([max(self._hwm.get(p.instance, 0), p.rss_bytes) for p in processes])
+        if "proc_cputime_total" in self._keys:
+            yield "proc_cputime_total", "", self._attributed_ns / 1e9
+        if processes and not self._keys.isdisjoint(("proc_pss", "proc_pss_total")) and self._budget.due(now, rss_total):
+            yield from self._pss(processes, now, rss_total)
+
+    def _pss(self, processes: "list[Process]", now: float, rss_total: int) -> "Iterator[Reading]":
+        began = time.thread_time()
+        total, unread = 0, False
+        for process in processes:
+            if process.rss_bytes == 0:
+                continue
+            pss = procfs.read_pss(self._job.paths.proc, process.pid)
+            if pss is None:
+                unread = unread or process.state not in "ZX"
+                continue
+            total += pss
+            if "proc_pss" in self._keys:
+                yield "proc_pss", process.instance, pss
+        self._budget.spent(now, rss_total, time.thread_time() - began)
+        # a process we may not read would make the sum a lie
+        if "proc_pss_total" in self._keys and total and not unread:
+            yield "proc_pss_total", "", total
+
+    def _prune(self, alive: set[str]) -> None:
+        if len(self._cpu_ns) <= 2 * len(alive) + 64:
+            return
+        for known in (self._cpu_ns, self._rss, self._hwm):
+            for instance in [name for name in known if name not in alive]:
+                del known[instance]
+
+    def close(self) -> None:
+        """Nothing is held open here: descriptors belong to the recorder's table."""
+
+
+def attach(job: "Job", keys: frozenset[str]) -> "Source":
+    """Bind the process series to a job."""
+    return ProcSource(job, keys)

@@ -1,0 +1,97 @@
+"""What the kernel accounts to the job through `wait`: exact without any privilege.
+
+CPU and IO are telescoping sums over live processes and everything reaped so far (see
+`recording/processes.py`). They become lower bounds when a process ignores SIGCHLD: the kernel then throws
+its children's usage away. `wait_task_clock` (perf, inherited by every descendant) sees those too.
+"""
+
+import resource
+
+from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
+from jobmeter.probes import libc, procfs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmeter.collectors import Job, Reading, Source
+    from jobmeter.probes.paths import Paths
+
+
+def _counter(key: str, unit: Unit, about: str) -> Measurement:
+    return Measurement(key, Kind.COUNTER, unit, Scope.JOB, (Reduce.DELTA,), (Stat.TOTAL,), about)
+
+
+MEASUREMENTS = (
+    _counter("wait_cputime", Unit.SECONDS, "CPU time of all processes of the job, ended ones included"),
+    _counter("wait_task_clock", Unit.SECONDS, "CPU time by an inherited perf task clock, auto-reaped children included"),
+    Measurement(
+        "wait_maxrss", Kind.GAUGE, Unit.BYTES, Scope.JOB, (Reduce.MAX,), (), "largest resident size of any reaped process"
+    ),
+    _counter("wait_read_bytes", Unit.BYTES, "bytes the job caused to be read from storage"),
+    _counter("wait_write_bytes", Unit.BYTES, "bytes the job caused to be written to storage, less those cancelled"),
+    _counter("wait_rchar", Unit.BYTES, "bytes passed to read calls, page cache and pipes included"),
+    _counter("wait_wchar", Unit.BYTES, "bytes passed to write calls, page cache and pipes included"),
+    _counter("wait_majflt", Unit.COUNT, "page faults of reaped processes that needed storage"),
+    _counter("wait_minflt", Unit.COUNT, "page faults of reaped processes served from memory"),
+)
+
+_IO_KEYS = ("wait_rchar", "wait_wchar", "wait_read_bytes", "wait_write_bytes")
+
+
+def missing(paths: "Paths") -> str | None:
+    """Say why the kernel's accounting cannot be used here."""
+    return None if procfs.read_file(f"{paths.proc}/self/stat") else f"no {paths.proc}: not Linux, or not mounted"
+
+
+class WaitSource:
+    """The job's accounts, read at every sample and once more when everything is reaped."""
+
+    __slots__ = ("_job", "_keys")
+
+    def __init__(self, job: "Job", keys: frozenset[str]) -> None:
+        self._job = job
+        self._keys = keys
+
+    def read(self) -> "Iterator[Reading]":
+        """Yield every account that can be read now."""
+        if "wait_cputime" in self._keys:
+            yield "wait_cputime", "", self._job.cpu_ns / 1e9
+        if "wait_task_clock" in self._keys and self._job.task_clock_fd is not None:
+            yield "wait_task_clock", "", libc.read_counter(self._job.task_clock_fd) / 1e9
+        yield from self._reaped()
+        yield from self._io()
+
+    def _reaped(self) -> "Iterator[Reading]":
+        if not self._job.ours:
+            return
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        maxrss = usage.ru_maxrss * 1024
+        # a process inherits the size of the one that forked it: below that floor the value says nothing
+        if "wait_maxrss" in self._keys and maxrss > self._job.recorder_rss_bytes:
+            yield "wait_maxrss", "", maxrss
+        if "wait_majflt" in self._keys:
+            yield "wait_majflt", "", usage.ru_majflt
+        if "wait_minflt" in self._keys:
+            yield "wait_minflt", "", usage.ru_minflt
+
+    def _io(self) -> "Iterator[Reading]":
+        wanted = [at for at, key in enumerate(_IO_KEYS) if key in self._keys]
+        if not wanted:
+            return
+        accounts = [process.io for process in self._job.processes.values() if process.io is not None]
+        reaped = self._job.reaped_io()
+        if reaped is not None:
+            accounts.append(reaped)
+        if not accounts:
+            return
+        for at in wanted:
+            yield _IO_KEYS[at], "", sum(io[at] for io in accounts)
+
+    def close(self) -> None:
+        """Nothing is held open here."""
+
+
+def attach(job: "Job", keys: frozenset[str]) -> "Source":
+    """Bind the accounts to a job."""
+    return WaitSource(job, keys)

@@ -1,0 +1,297 @@
+"""Options of `jobmeter run`: one table serves the command line, `JOBMETER_*`, TOML files and the help text.
+
+Parsed by hand, because argparse alone costs half of what recording `true` does.
+"""
+
+import os
+
+from jobmeter.config import home as homes
+from jobmeter.errors import RecordError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Setting = str | float | bool | dict[str, str] | tuple[str, ...] | None
+
+
+class Options:
+    """What one recording was asked to do, every value checked."""
+
+    __slots__ = (
+        "capture",
+        "job_id",
+        "measurements",
+        "message",
+        "name",
+        "on_memory",
+        "own_cgroup",
+        "project",
+        "pty",
+        "quiet",
+        "report_interval",
+        "runs_home",
+        "sample_interval",
+        "summary",
+        "tags",
+        "timeout",
+        "wait_for_children",
+    )
+
+    def __init__(self, values: "Mapping[str, Setting]", runs_home: str) -> None:
+        self.runs_home = runs_home
+        self.name: str | None = _text(values["name"])
+        self.project: str | None = _text(values["project"])
+        self.message: str | None = _text(values["message"])
+        self.job_id: str | None = _text(values["job_id"])
+        self.measurements: str | None = _text(values["measurements"])
+        self.on_memory: str | None = _text(values["on_memory"])
+        self.own_cgroup = str(values["own_cgroup"])
+        self.capture = str(values["capture"])
+        self.pty = str(values["pty"])
+        self.summary = str(values["summary"])
+        self.quiet = bool(values["quiet"])
+        self.wait_for_children = bool(values["wait_for_children"])
+        self.timeout: float | None = _number(values["timeout"])
+        self.sample_interval: float = _number(values["sample_interval"]) or 1.0
+        self.report_interval: float = max(_number(values["report_interval"]) or 10.0, self.sample_interval)
+        tags = values["tag"]
+        self.tags: dict[str, str] = tags if isinstance(tags, dict) else {}
+
+
+def _text(value: "Setting") -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: "Setting") -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+class Option:
+    """One row of the table."""
+
+    __slots__ = ("convert", "default", "flags", "help", "metavar", "name")
+
+    def __init__(
+        self, flags: str, metavar: str, convert: "Callable[[str], Setting]", default: "Setting", help_text: str
+    ) -> None:
+        self.flags = tuple(flags.split())
+        self.name = self.flags[-1].lstrip("-").replace("-", "_")
+        self.metavar = metavar
+        self.convert = convert
+        self.default = default
+        self.help = help_text
+
+    @property
+    def switch(self) -> bool:
+        return not self.metavar
+
+    @property
+    def words(self) -> int:
+        """How many arguments follow the flag."""
+        return len(self.metavar.split())
+
+
+def _choice(*words: str) -> "Callable[[str], Setting]":
+    def convert(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"use one of {', '.join(words)}")
+        return text
+
+    return convert
+
+
+def seconds(text: str) -> float:
+    """Read a duration: `90`, `1.5s`, `200ms`, `10m`, `2h`."""
+    scale = 1.0
+    for suffix, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86400.0)):
+        if text.endswith(suffix):
+            text, scale = text[: -len(suffix)], factor
+            break
+    try:
+        value = float(text) * scale
+    except ValueError:
+        raise ValueError("use a duration such as 0.5, 200ms, 90s, 10m or 2h") from None
+    if not 0.01 <= value < 1e9:
+        raise ValueError("use a duration of at least 0.01 s")
+    return value
+
+
+def _tags(text: str) -> dict[str, str]:
+    tags: dict[str, str] = {}
+    for pair in text.split(","):
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise ValueError("use KEY=VALUE")
+        tags[key] = value
+    return tags
+
+
+def _truth(text: str) -> bool:
+    if text.lower() in ("1", "true", "yes", "on"):
+        return True
+    if text.lower() in ("0", "false", "no", "off", ""):
+        return False
+    raise ValueError("use true or false")
+
+
+def _on_memory(text: str) -> str:
+    percent, _, action = text.partition(" ")
+    signal_name = action.removeprefix("signal:")
+    if not percent.endswith("%") or not percent[:-1].replace(".", "", 1).isdigit() or signal_name == action:
+        raise ValueError("use a share of the limit and an action, such as: 95% signal:USR1")
+    if not 0 < float(percent[:-1]) <= 100:
+        raise ValueError("use a share between 0% and 100%")
+    from jobmeter.config import signals
+
+    signals.number(signal_name)
+    return text
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("--name", "NAME", str, None, "a name for this run"),
+    Option("--project", "NAME", str, None, "the project it belongs to"),
+    Option("--tag", "K=V", _tags, None, "a tag; may be repeated"),
+    Option("-m --message", "TEXT", str, None, "why this run was made"),
+    Option("--job-id", "ID", str, None, "joins the recorders of one job (default: the run's own id)"),
+    Option("--home", "DIR", str, None, "where runs are kept (default: JOBMETER_HOME, .jobmeter/ upwards, XDG data)"),
+    Option("--config", "FILE", str, None, "read settings from this TOML file too"),
+    Option("--sample-interval", "SECONDS", seconds, 1.0, "time between samples (default 1)"),
+    Option("--report-interval", "SECONDS", seconds, 10.0, "time between reports of single processes (default 10)"),
+    Option("--measurements", "KEYS", str, None, "keys, prefixes and -exclusions, such as proc,cgroup_mem_peak,-psi"),
+    Option("--own-cgroup", "auto|never|require", _choice("auto", "never", "require"), "auto", "a cgroup of its own"),
+    Option("--capture", "auto|none|stdout|stderr|all", _choice("auto", "none", "stdout", "stderr", "all"), "auto",
+           "which output to keep"),
+    Option("--pty", "auto|always|never", _choice("auto", "always", "never"), "auto", "give the job a terminal"),
+    Option("--timeout", "SECONDS", seconds, None, "end the job after this long (exit code 124)"),
+    Option("--on-memory", "SHARE signal:NAME", _on_memory, None, "send a signal when memory reaches a share of its limit"),
+    Option("--wait-for-children", "", _truth, False, "keep measuring until background children end"),
+    Option("--summary", "text|json|none", _choice("text", "json", "none"), "text", "the summary on stderr at the end"),
+    Option("-q --quiet", "", _truth, False, "print nothing of our own but errors"),
+)  # fmt: skip
+
+_BY_FLAG: dict[str, Option] = {flag: option for option in OPTIONS for flag in option.flags}
+
+
+def parse(argv: list[str], environ: "Mapping[str, str]", cwd: str) -> tuple[Options, list[str]]:
+    """Split `run`'s arguments into checked options and the job's untouched command."""
+    given, command = _parse_flags(argv)
+    explicit = given.get("config")
+    files = config_files(environ, cwd, str(explicit) if explicit else environ.get("JOBMETER_CONFIG"))
+    values: dict[str, Setting] = {option.name: option.default for option in OPTIONS}
+    for path in files:
+        values.update(_read_toml(path))
+    values.update(_read_environment(environ))
+    values.update(given)
+    home = values["home"]
+    runs_home = homes.find_home(cwd, environ, home if isinstance(home, str) else None)
+    return Options(values, runs_home), command
+
+
+def _parse_flags(argv: list[str]) -> "tuple[dict[str, Setting], list[str]]":
+    given: dict[str, Setting] = {}
+    tags: dict[str, str] = {}
+    at = 0
+    while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-", "--"):
+        flag, equals, attached = argv[at].partition("=")
+        at += 1
+        option = _BY_FLAG.get(flag)
+        if option is None:
+            raise RecordError(f"unknown option: {_printable(flag)}", hint="see: jobmeter run --help")
+        if option.switch:
+            given[option.name] = _convert(option, attached if equals else "true", flag)
+            continue
+        words = [attached] if equals else argv[at : at + option.words]
+        at += 0 if equals else option.words
+        if len(words) < option.words and not equals:
+            raise RecordError(f"{flag} needs {option.metavar}", hint="see: jobmeter run --help")
+        value = _convert(option, " ".join(words), flag)
+        if isinstance(value, dict):
+            tags.update(value)
+            value = tags
+        given[option.name] = value
+    return given, argv[at + 1 :] if argv[at : at + 1] == ["--"] else argv[at:]
+
+
+def _convert(option: Option, text: str, where: str) -> "Setting":
+    try:
+        return option.convert(text)
+    except ValueError as error:
+        raise RecordError(f"bad value for {where}: {_printable(text)}", hint=str(error)) from None
+
+
+def _read_environment(environ: "Mapping[str, str]") -> "dict[str, Setting]":
+    values: dict[str, Setting] = {}
+    for option in OPTIONS:
+        variable = f"JOBMETER_{option.name.upper()}"
+        if variable in environ and option.name not in ("home", "config"):
+            values[option.name] = _convert(option, environ[variable], variable)
+    return values
+
+
+def config_files(environ: "Mapping[str, str]", cwd: str, explicit: str | None) -> list[str]:
+    """List the settings files that exist, farthest first: system, user, project, the one named."""
+    user = environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    candidates = ["/etc/jobmeter/config.toml", os.path.join(user, "jobmeter", "config.toml")]
+    project = homes.project_folder(cwd)
+    if project is not None:
+        candidates.append(os.path.join(project, "config.toml"))
+    files = [path for path in candidates if os.path.exists(path)]
+    if explicit:
+        files.append(os.path.join(cwd, os.path.expanduser(explicit)))
+    return files
+
+
+def _read_toml(path: str) -> "dict[str, Setting]":
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            table = tomllib.load(file)
+    except OSError as error:
+        raise RecordError(f"cannot read {_printable(path)}: {error.strerror}", hint="check --config") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RecordError(f"{_printable(path)} is not valid TOML: {error}", hint="mend that line") from None
+    values: dict[str, Setting] = {}
+    by_name = {option.name: option for option in OPTIONS}
+    for key, value in table.items():
+        option = by_name.get(key.replace("-", "_"))
+        if option is None:
+            known = ", ".join(sorted(by_name))
+            raise RecordError(f"unknown setting {_printable(key)} in {_printable(path)}", hint=f"use one of {known}")
+        values[option.name] = _from_toml(option, value, f"{key} in {path}")
+    return values
+
+
+def _from_toml(option: Option, value: object, where: str) -> "Setting":
+    if isinstance(value, dict):
+        return {str(key): str(word) for key, word in value.items()}
+    if isinstance(value, list):
+        return _convert(option, " ".join(str(word) for word in value), where)
+    return _convert(option, str(value).lower() if isinstance(value, bool) else str(value), where)
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()[:200]
+
+
+def help_text() -> str:
+    """Render the help of `jobmeter run` from the table."""
+    rows = []
+    for option in OPTIONS:
+        flags = ", ".join(option.flags) + (f" {option.metavar}" if option.metavar else "")
+        rows.append(f"  {flags:<34} {option.help}" if len(flags) < 34 else f"  {flags}\n{'':<37}{option.help}")
+    return "\n".join(
+        [
+            "usage: jobmeter run [options] [--] COMMAND [ARGUMENT ...]",
+            "",
+            "Record what a command really used. Options come before the command; everything after it belongs to it.",
+            "",
+            *rows,
+            "",
+            "Each option is also a variable (JOBMETER_SAMPLE_INTERVAL=0.5) and a key of /etc/jobmeter/config.toml,",
+            "~/.config/jobmeter/config.toml or .jobmeter/config.toml; the nearest wins.",
+            "Exit code: the job's own; 128+n for signal n; 124 timeout, 125 jobmeter failed, 126 not executable,",
+            "127 not found.",
+        ]
+    )

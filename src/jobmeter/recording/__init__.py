@@ -1,0 +1,1 @@
+"""Recording one job: `pipeline.py` shows the whole flow."""

@@ -1,0 +1,229 @@
+"""The job's live processes, and the telescoping sum that makes their CPU time exact.
+
+A process that used no CPU since the last look changed nothing else either, so an idle process costs one
+clock read. Totals are `sum over live p of (its CPU clock + what it reaped)` plus what this process reaped:
+a child that ends only moves its time from its own clock into its parent's account. Parents are read before
+their children, and a pass during which a process vanished is repeated, so nothing is counted twice or lost.
+"""
+
+import os
+import resource
+import time
+
+from jobmeter.probes import procfs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PASSES = 4
+
+
+class Process:
+    """One live process of the job."""
+
+    __slots__ = (
+        "born",
+        "command",
+        "cpu_ns",
+        "fd",
+        "fresh",
+        "instance",
+        "io",
+        "moved",
+        "pid",
+        "ppid",
+        "reaped_ticks",
+        "rss_bytes",
+        "start_ticks",
+        "state",
+        "threads",
+    )
+
+    def __init__(self, pid: int, stat: procfs.ProcessStat, fd: int) -> None:
+        self.pid = pid
+        self.fd = fd
+        self.start_ticks = stat[5]
+        self.instance = f"{pid}@{stat[5]}"
+        self.cpu_ns = -1
+        self.moved = True
+        self.fresh = True
+        self.born = stat[5] * procfs.TICK
+        self.io: procfs.ProcessIo | None = None
+        self.update(stat)
+
+    def update(self, stat: procfs.ProcessStat) -> None:
+        """Take over what `stat` says now; the command changes with exec."""
+        self.command = stat[0]
+        self.state = stat[1]
+        self.ppid = stat[2]
+        self.reaped_ticks = stat[3]
+        self.threads = stat[4]
+        self.rss_bytes = stat[6] * procfs.PAGE
+
+
+class ProcessTable:
+    """Finds the job's processes and keeps their counters."""
+
+    __slots__ = (
+        "_descriptors",
+        "_helpers",
+        "_list",
+        "_others",
+        "_proc",
+        "_recorder",
+        "_with_io",
+        "cpu_ns",
+        "io_unreadable",
+        "live",
+        "seen",
+    )
+
+    def __init__(
+        self, proc: str, recorder: int, first: int, *, list_pids: "Callable[[], list[int]] | None", with_io: bool = True
+    ) -> None:
+        self._proc = proc
+        self._recorder = recorder
+        self._list = list_pids
+        self._others: set[int] = set()
+        self._helpers: set[int] = set()
+        self._with_io = with_io
+        self._descriptors = _descriptor_budget()
+        self.live: dict[int, Process] = {}
+        self.cpu_ns = 0
+        self.seen = 0
+        self.io_unreadable = False
+        self._admit(first)
+
+    def ignore(self, pid: int) -> None:
+        """Leave a helper of the recorder's out of the job."""
+        self._helpers.add(pid)
+
+    def refresh(self, *, full: bool) -> None:
+        """Look at every process once; `full` also re-reads those that were idle."""
+        for process in self.live.values():
+            process.fresh = False
+            process.moved = False
+        self._discover()
+        for _ in range(_PASSES):
+            reaped = _reaped_ns()
+            live_ns, vanished = self._pass(full)
+            if not vanished:
+                break
+            self._discover()
+        # a clock read of a process that just ended may be missing: the total never falls
+        self.cpu_ns = max(self.cpu_ns, live_ns + reaped)
+
+    def _pass(self, full: bool) -> tuple[int, bool]:
+        total = 0
+        gone: list[Process] = []
+        for process in self.live.values():
+            clock = procfs.cpu_clock(process.pid)
+            if clock is None or clock < process.cpu_ns or not self._follow(process, clock, full):
+                gone.append(process)
+                continue
+            total += process.cpu_ns
+            if process.reaped_ticks:
+                # user and system ticks are each cut to whole ticks: on average half a tick each is missing
+                total += (process.reaped_ticks + 1) * procfs.TICK_NS
+        for process in gone:
+            self._forget(process)
+        return total, bool(gone)
+
+    def _follow(self, process: Process, clock: int, full: bool) -> bool:
+        if clock == process.cpu_ns and not full:
+            return True
+        stat = self._read_stat(process)
+        if stat is None or stat[5] != process.start_ticks:
+            return False
+        process.moved = process.moved or clock != process.cpu_ns
+        process.update(stat)
+        process.cpu_ns = clock
+        if self._with_io:
+            self._read_io(process)
+        return True
+
+    def _read_stat(self, process: Process) -> procfs.ProcessStat | None:
+        if process.fd < 0:
+            return procfs.read_stat(self._proc, process.pid)
+        try:
+            return procfs.parse_stat(os.pread(process.fd, 1024, 0))
+        except OSError:
+            return None  # ESRCH: the process this descriptor belongs to is gone, whoever has its pid now
+
+    def _read_io(self, process: Process) -> None:
+        io = procfs.read_io(self._proc, process.pid)
+        if io is not None:
+            process.io = io
+        elif process.state not in "ZX":
+            self.io_unreadable = True
+
+    def _discover(self) -> None:
+        everyone = set(procfs.list_pids(self._proc) if self._list is None else self._list())
+        for pid in self.live.keys() - everyone:
+            self._forget(self.live[pid])
+        unknown = everyone - self._others - self.live.keys() - self._helpers
+        unknown.discard(self._recorder)
+        if self._list is None:
+            self._others &= everyone
+            self._adopt(unknown)
+            return
+        for pid in sorted(unknown):
+            self._admit(pid)
+
+    def _adopt(self, unknown: set[int]) -> None:
+        """Admit the unknown processes that descend from the job; orphans have the recorder as parent."""
+        parents: dict[int, int] = {}
+        for pid in unknown:
+            stat = procfs.read_stat(self._proc, pid)
+            if stat is not None:
+                parents[pid] = stat[2]
+        progress = True
+        while progress:
+            progress = False
+            for pid, ppid in list(parents.items()):
+                if ppid == self._recorder or ppid in self.live:
+                    del parents[pid]
+                    self._admit(pid)
+                    progress = True
+        self._others |= parents.keys()
+
+    def _admit(self, pid: int) -> None:
+        fd = -1
+        if len(self.live) < self._descriptors:
+            try:
+                fd = os.open(f"{self._proc}/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                return  # ended before it could be looked at
+        stat = procfs.read_stat(self._proc, pid)
+        if stat is None:
+            if fd >= 0:
+                os.close(fd)
+            return
+        self.live[pid] = Process(pid, stat, fd)
+        self.seen += 1
+
+    def _forget(self, process: Process) -> None:
+        if process.fd >= 0:
+            os.close(process.fd)
+        self.live.pop(process.pid, None)
+
+    def close(self) -> None:
+        """Give all descriptors back."""
+        for process in list(self.live.values()):
+            self._forget(process)
+
+
+def _reaped_ns() -> int:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return round((usage.ru_utime + usage.ru_stime) * 1e9)
+
+
+def _descriptor_budget() -> int:
+    soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(0, min(soft, 65536) * 2 // 5)
+
+
+def boot_seconds() -> float:
+    """Read the clock that process start times count from."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)

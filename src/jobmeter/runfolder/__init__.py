@@ -1,0 +1,1 @@
+"""The on-disk format of a run: docs/run-folder.md is its specification."""

@@ -1,0 +1,156 @@
+"""Append whole records to the files of one run folder; a full disk costs records, never the job.
+
+After a short or failed write the file is cut back to its last whole record, so that the next record
+that fits is not glued to half of the one that did not.
+"""
+
+import os
+import time
+
+from jobmeter.errors import RecordError
+from jobmeter.runfolder import jsontext
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCHEMA = 1
+_ENOSPC, _EDQUOT = 28, 122 if os.uname().sysname == "Linux" else 69
+
+
+class LineFile:
+    """An append-only file of whole lines, created with its first line."""
+
+    __slots__ = ("_fd", "_path", "_size", "dropped")
+
+    def __init__(self, path: str | None) -> None:
+        self._path = path
+        self._fd = -1
+        self._size = 0
+        self.dropped = 0
+
+    def append(self, record: "Mapping[str, object]") -> bool:
+        """Write one record; False when it had to be dropped."""
+        return self.append_line(jsontext.mapping(record))
+
+    def append_line(self, text: str) -> bool:
+        """Write one line that is already encoded."""
+        data = text.encode("ascii") + b"\n"
+        try:
+            if self._fd < 0:
+                self._fd = self._open()
+            written = os.write(self._fd, data)
+        except OSError:
+            self.dropped += 1
+            return False
+        if written == len(data):
+            self._size += written
+            return True
+        self.dropped += 1
+        os.ftruncate(self._fd, self._size)
+        return False
+
+    def _open(self) -> int:
+        if self._path is None:
+            raise OSError(_ENOSPC, "no run folder")
+        return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class RunFolder:
+    """The files one recorder writes."""
+
+    __slots__ = ("events", "index", "path", "run", "run_id", "usage")
+
+    def __init__(self, path: str | None, run_id: str) -> None:
+        self.path = path
+        self.run_id = run_id
+        self.run = LineFile(self.file("run.jsonl"))
+        self.usage = LineFile(self.file("usage.jsonl"))
+        self.events = LineFile(self.file("events.jsonl"))
+        self.index = LineFile(self.file("output.index"))
+
+    def file(self, name: str) -> str | None:
+        """Name a file of this folder; None where the folder could not be made."""
+        return None if self.path is None else os.path.join(self.path, name)
+
+    def dropped(self) -> dict[str, int]:
+        """Count the records that did not reach the disk, by file."""
+        files = {"run": self.run, "usage": self.usage, "events": self.events, "output.index": self.index}
+        return {name: file.dropped for name, file in files.items() if file.dropped}
+
+    def write_info(self, text: str) -> None:
+        """Render `info.json` whole or not at all: a reader never sees half of it."""
+        target = self.file("info.json")
+        if target is None:
+            return
+        partial = f"{target}.part"
+        data = text.encode("ascii")
+        try:
+            fd = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        except OSError:
+            self.run.dropped += 1
+            return
+        try:
+            whole = os.write(fd, data) == len(data)
+        except OSError:
+            whole = False
+        os.close(fd)
+        if whole:
+            os.rename(partial, target)
+        else:
+            self.run.dropped += 1
+            os.unlink(partial)
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        for file in (self.run, self.usage, self.events, self.index):
+            file.close()
+
+
+def new_run_id(wall: float) -> str:
+    """Make a sortable id: UTC time and six random digits."""
+    return time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime(wall)) + os.urandom(3).hex()
+
+
+def timestamp(wall: float) -> str:
+    """Render a wall-clock time as ISO 8601 UTC with milliseconds."""
+    millis = int(wall * 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(millis // 1000)) + f".{millis % 1000:03d}Z"
+
+
+def create(home: str, wall: float) -> RunFolder:
+    """Make a new run folder; on a full disk one that counts what it cannot keep."""
+    run_id = new_run_id(wall)
+    month = os.path.join(home, "runs", time.strftime("%Y-%m", time.gmtime(wall)))
+    path = os.path.join(month, run_id)
+    try:
+        _make_private(month)
+        os.mkdir(path, 0o700)
+    except OSError as error:
+        if error.errno in (_ENOSPC, _EDQUOT):
+            return RunFolder(None, run_id)
+        reason = error.strerror or "cannot be created"
+        shown = home.encode("utf-8", "backslashreplace").decode()
+        raise RecordError(
+            f"cannot keep runs in {shown}: {reason.lower()}", hint="choose a writable folder with --home or JOBMETER_HOME"
+        ) from None
+    return RunFolder(path, run_id)
+
+
+def _make_private(path: str) -> None:
+    if os.path.isdir(path):
+        return
+    parent = os.path.dirname(path)
+    if parent != path:
+        _make_private(parent)
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        # another recorder made it between the look and the call; a plain file here fails in the next mkdir
+        return
