@@ -1,0 +1,1 @@
+"""What the benchmarks and the truth tests share: cgroups to measure in, oracles, peers, tables."""
