@@ -13,7 +13,8 @@ unified one, where jobmeter keeps nothing. On a pure version 2 machine the job d
 (`own_cgroup=True`): jobmeter makes its own cgroup beside `tool`, below the same parent, and the difference
 above is still the job, read from cgroups that jobmeter does not read.
 
-Memory. The same pair in the version 1 `memory` hierarchy (hybrid), or in the same directories elsewhere. Other tools' jobs join `job` there; jobmeter's own cgroup is found as the directory it makes below or beside
+Memory. The same pair in the version 1 `memory` hierarchy (hybrid), or in the same directories elsewhere.
+Other tools' jobs join `job` there; jobmeter's own cgroup is found as the directory it makes below or beside
 `tool`, and only looked at from outside. What counts as truth is charged memory minus file cache, looked at
 every few milliseconds (`MemoryOracle`), because the kernel's own peak contains file cache.
 

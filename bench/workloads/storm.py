@@ -5,6 +5,7 @@
 
 import os
 import signal
+from functools import partial
 
 import parts
 
@@ -25,7 +26,7 @@ def main() -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for first in range(0, args.count, args.parallel):
         batch = range(first, min(first + args.parallel, args.count))
-        pids = [parts.fork(lambda index=index: parts.burn(lifetime_seconds(index))) for index in batch]
+        pids = [parts.fork(partial(parts.burn, lifetime_seconds(index))) for index in batch]
         for pid in pids:
             try:
                 os.waitpid(pid, 0)
