@@ -154,7 +154,7 @@ class ProcSource:
 
     def _totals(self, processes: "list[Process]", now: float) -> "Iterator[Reading]":
         rss_total = sum([process.rss_bytes for process in processes])
-        if "proc_count" in self._keys:
+        if "proc_count" in self._keys and processes:
             yield "proc_count", "", len(processes)
         if "proc_rss_total" in self._keys and processes:
             yield "proc_rss_total", "", rss_total

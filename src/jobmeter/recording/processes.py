@@ -8,7 +8,6 @@ their children, and a pass during which a process vanished is repeated, so nothi
 
 import os
 import resource
-import time
 
 from jobmeter.probes import procfs
 
@@ -23,7 +22,6 @@ class Process:
     """One live process of the job."""
 
     __slots__ = (
-        "born",
         "command",
         "cpu_ns",
         "fd",
@@ -48,7 +46,6 @@ class Process:
         self.cpu_ns = -1
         self.moved = True
         self.fresh = True
-        self.born = stat[5] * procfs.TICK
         self.io: procfs.ProcessIo | None = None
         self.update(stat)
 
@@ -71,8 +68,8 @@ class ProcessTable:
         "_list",
         "_others",
         "_proc",
+        "_reaps",
         "_recorder",
-        "_with_io",
         "cpu_ns",
         "io_unreadable",
         "live",
@@ -80,14 +77,14 @@ class ProcessTable:
     )
 
     def __init__(
-        self, proc: str, recorder: int, first: int, *, list_pids: "Callable[[], list[int]] | None", with_io: bool = True
+        self, proc: str, recorder: int, first: int, *, list_pids: "Callable[[], list[int]] | None", reaps: bool
     ) -> None:
         self._proc = proc
         self._recorder = recorder
         self._list = list_pids
         self._others: set[int] = set()
         self._helpers: set[int] = set()
-        self._with_io = with_io
+        self._reaps = reaps
         self._descriptors = _descriptor_budget()
         self.live: dict[int, Process] = {}
         self.cpu_ns = 0
@@ -106,7 +103,7 @@ class ProcessTable:
             process.moved = False
         self._discover()
         for _ in range(_PASSES):
-            reaped = _reaped_ns()
+            reaped = reaped_ns() if self._reaps else 0
             live_ns, vanished = self._pass(full)
             if not vanished:
                 break
@@ -139,8 +136,7 @@ class ProcessTable:
         process.moved = process.moved or clock != process.cpu_ns
         process.update(stat)
         process.cpu_ns = clock
-        if self._with_io:
-            self._read_io(process)
+        self._read_io(process)
         return True
 
     def _read_stat(self, process: Process) -> procfs.ProcessStat | None:
@@ -214,7 +210,8 @@ class ProcessTable:
             self._forget(process)
 
 
-def _reaped_ns() -> int:
+def reaped_ns() -> int:
+    """CPU time of everything this process has reaped, and of what those had reaped."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return round((usage.ru_utime + usage.ru_stime) * 1e9)
 
@@ -222,8 +219,3 @@ def _reaped_ns() -> int:
 def _descriptor_budget() -> int:
     soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(0, min(soft, 65536) * 2 // 5)
-
-
-def boot_seconds() -> float:
-    """Read the clock that process start times count from."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -1,0 +1,247 @@
+"""The job's output: inherited where it already is a file, relayed where it is a pipe, a terminal where it is one.
+
+Bytes are never changed. A relayed output has back-pressure: when our reader is slow, the job is slowed as by
+a plain pipe; when our reader is gone, the job's next write fails as in a plain pipe.
+"""
+
+import os
+import select
+import stat
+
+from jobmeter.recording import terminal as terminals
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobmeter.recording.terminal import Terminal
+
+STREAMS = {1: "stdout", 2: "stderr"}
+INHERIT, PIPE, PTY = "inherit", "pipe", "pty"
+_CHUNK = 65536
+_ATOMIC = 4096
+_EAGAIN, _EIO = 11, 5
+
+
+class Channel:
+    """One relayed output: the job writes to `job_end`, we pass it on to `sink` and keep a copy."""
+
+    __slots__ = ("_copy", "_nonblocking", "_pending", "captured", "indexed", "is_pty", "job_end", "lost", "open", "sink", "source", "stream")
+
+    def __init__(self, stream: str, source: int, job_end: int, sink: int, *, copy: int | None, is_pty: bool) -> None:
+        self.stream = stream
+        self.source = source
+        os.set_blocking(source, False)
+        self.job_end = job_end
+        self.is_pty = is_pty
+        self.sink, self._nonblocking = _reopen(sink)
+        self._copy = copy
+        self._pending = b""
+        self.captured = 0
+        self.indexed = 0
+        self.lost = 0
+        self.open = True
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the reader of our output is behind: then nothing more is taken from the job."""
+        return bool(self._pending)
+
+    def pull(self) -> bool:
+        """Take what the job wrote and pass it on; False when there was nothing, or the job closed its side."""
+        try:
+            data = os.read(self.source, _CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            if error.errno != _EIO:
+                raise
+            data = b""  # a pseudo-terminal whose last writer left says EIO instead of end-of-file
+        if not data:
+            self.close_source()
+            return False
+        self._keep(data)
+        self._pending = data
+        self.push()
+        return True
+
+    def push(self) -> None:
+        """Pass on what is pending, as much as the reader takes."""
+        while self._pending:
+            try:
+                sent = os.write(self.sink, self._pending if self._nonblocking else self._pending[:_ATOMIC])
+            except BlockingIOError:
+                return
+            except OSError:
+                # our reader is gone: end the job's pipe too, so that its next write tells it
+                self._pending = b""
+                self.close_source()
+                return
+            self._pending = self._pending[sent:]
+            if not self._nonblocking:
+                return  # a write beyond what poll promised could block
+
+    def _keep(self, data: bytes) -> None:
+        if self._copy is None:
+            return
+        try:
+            written = os.write(self._copy, data)
+        except OSError:
+            written = 0
+        self.captured += written
+        if written < len(data):
+            # a hole would shift every later byte: the copy ends here and says so
+            self.lost += len(data) - written
+            os.close(self._copy)
+            self._copy = None
+
+    def close_job_end(self) -> None:
+        """Leave the job's side to the job."""
+        if self.job_end >= 0:
+            os.close(self.job_end)
+            self.job_end = -1
+
+    def close_source(self) -> None:
+        """Stop listening to the job."""
+        if self.open:
+            os.close(self.source)
+            self.open = False
+
+    def finish(self) -> None:
+        """Pass on what is already there, waiting for our reader but not for the job."""
+        room = select.poll()
+        room.register(self.sink, select.POLLOUT)
+        while self.open or self._pending:
+            if self._pending:
+                room.poll()
+                self.push()
+            elif not self.pull():
+                return
+
+
+class Inherited:
+    """An output that already was a regular file: indexed by offset, never copied."""
+
+    __slots__ = ("_fd", "indexed", "offset", "path", "stream")
+
+    def __init__(self, stream: str, fd: int) -> None:
+        self.stream = stream
+        self._fd = fd
+        self.path = os.readlink(f"/proc/self/fd/{fd}") if os.path.exists("/proc/self/fd") else ""
+        self.offset = self.position()
+        self.indexed = self.offset
+
+    def position(self) -> int:
+        """Say how far the file is written."""
+        try:
+            return max(os.lseek(self._fd, 0, os.SEEK_CUR), 0)
+        except OSError:
+            return 0
+
+
+class Plan:
+    """What becomes of the job's outputs."""
+
+    __slots__ = ("channels", "descriptors", "inherited", "uncaptured")
+
+    def __init__(self) -> None:
+        self.channels: list[Channel] = []
+        self.inherited: list[Inherited] = []
+        self.descriptors: dict[int, int] = {}
+        self.uncaptured: list[str] = []
+
+    def records(self) -> list[dict[str, object]]:
+        """Say where each stream went, for the run's context."""
+        captured = [{"stream": c.stream, "mode": "captured", "path": c.stream, "offset": 0} for c in self.channels]
+        files = [{"stream": i.stream, "mode": "inherited", "path": i.path, "offset": i.offset} for i in self.inherited]
+        return [*captured, *files]
+
+
+def choose(fd: int, wanted: str, pty: str) -> str:
+    """Decide what becomes of one descriptor."""
+    try:
+        mode = os.fstat(fd).st_mode
+    except OSError:
+        return INHERIT  # closed: the job shall find it closed too
+    stream = STREAMS[fd]
+    if wanted not in ("auto", "all", stream) or stat.S_ISREG(mode):
+        return INHERIT
+    if os.isatty(fd):
+        return PIPE if pty == "never" else PTY
+    if stat.S_ISCHR(mode) and wanted == "auto":
+        return INHERIT  # /dev/null: thrown away on purpose
+    return PTY if pty == "always" else PIPE
+
+
+def plan(wanted: str, pty: str, folder: str | None, terminal: "Terminal") -> Plan:
+    """Open what the job's outputs need."""
+    made = Plan()
+    choices = {fd: choose(fd, wanted, pty) for fd in STREAMS}
+    shared = choices[1] == choices[2] != INHERIT and _same(1, 2)
+    for fd, choice in choices.items():
+        if choice == INHERIT:
+            _inherit(made, fd, wanted)
+        elif fd == 2 and shared:
+            made.descriptors[2] = made.descriptors[1]
+        else:
+            channel = _open(fd, choice, folder, terminal)
+            made.channels.append(channel)
+            made.descriptors[fd] = channel.job_end
+    return made
+
+
+def _inherit(made: Plan, fd: int, wanted: str) -> None:
+    try:
+        regular = stat.S_ISREG(os.fstat(fd).st_mode)
+    except OSError:
+        return  # closed by the caller
+    if regular and wanted in ("auto", "all", STREAMS[fd]):
+        made.inherited.append(Inherited(STREAMS[fd], fd))
+    else:
+        made.uncaptured.append(STREAMS[fd])
+
+
+def _same(one: int, other: int) -> bool:
+    a, b = os.fstat(one), os.fstat(other)
+    return (a.st_dev, a.st_ino, a.st_rdev) == (b.st_dev, b.st_ino, b.st_rdev)
+
+
+def _open(fd: int, choice: str, folder: str | None, terminal: "Terminal") -> Channel:
+    stream = STREAMS[fd]
+    copy = None if folder is None else _create(os.path.join(folder, stream))
+    if choice == PIPE:
+        source, job_end = os.pipe2(os.O_CLOEXEC)
+        return Channel(stream, source, job_end, fd, copy=copy, is_pty=False)
+    source, job_end = os.openpty()
+    _prepare(job_end, fd, terminal)
+    return Channel(stream, source, job_end, fd, copy=copy, is_pty=True)
+
+
+def _create(path: str) -> int | None:
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return None  # the disk is full; the output still flows
+
+
+def _prepare(job_end: int, real: int, terminal: "Terminal") -> None:
+    """Make the pseudo-terminal look like the real one, but leave the bytes alone."""
+    import termios
+
+    try:
+        settings = termios.tcgetattr(real)
+    except termios.error:
+        settings = termios.tcgetattr(job_end)
+    # the real terminal turns \n into \r\n; doing it here too would change what is kept
+    settings[1] &= ~termios.OPOST
+    termios.tcsetattr(job_end, termios.TCSANOW, settings)
+    size = terminals.window_size(real)
+    if size is not None:
+        terminals.set_window_size(job_end, size)
+    terminal.size_changed()
+
+
+def _reopen(fd: int) -> tuple[int, bool]:
+    """Get a non-blocking way to write to `fd`; its own flags are shared with other processes and stay."""
+    try:
+        return os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), True
+    except OSError:
+        return fd, False

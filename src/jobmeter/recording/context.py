@@ -1,0 +1,151 @@
+"""What was true when the job began: host, user, limits, commit, allowed environment. Gathered while it runs."""
+
+import os
+import sys
+
+from jobmeter.probes import procfs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jobmeter.probes.cgroupfs import Places
+    from jobmeter.probes.paths import Paths
+
+_SLURM_MEGABYTE = 1 << 20
+
+
+def host(paths: "Paths") -> dict[str, object]:
+    """Describe the machine."""
+    system = os.uname()
+    facts: dict[str, object] = {
+        "hostname": system.nodename,
+        "system": system.sysname,
+        "release": system.release,
+        "machine": system.machine,
+        "cpus": os.cpu_count() or 0,
+    }
+    memory = host_memory(paths)
+    if memory is not None:
+        facts["memory_bytes"] = memory
+    distribution = _distribution()
+    if distribution:
+        facts["distribution"] = distribution
+    return facts
+
+
+def host_memory(paths: "Paths") -> int | None:
+    """Read how much memory the machine has."""
+    text = procfs.read_file(f"{paths.proc}/meminfo") or b""
+    words = text.partition(b"\n")[0].split()
+    if len(words) >= 2 and words[0] == b"MemTotal:" and words[1].isdigit():
+        return int(words[1]) * 1024
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return None
+
+
+def _distribution() -> str:
+    for line in (procfs.read_file("/etc/os-release") or b"").splitlines():
+        if line.startswith(b"PRETTY_NAME="):
+            return line.partition(b"=")[2].strip(b"\"'").decode("utf-8", "replace")
+    return ""
+
+
+def user() -> dict[str, object]:
+    """Name who runs the job; a uid without a name stays a number."""
+    import pwd
+
+    uid = os.getuid()
+    try:
+        return {"uid": uid, "name": pwd.getpwuid(uid).pw_name}
+    except KeyError:
+        return {"uid": uid}
+
+
+def limits(paths: "Paths", environ: "Mapping[str, str]", places: "Places | None" = None) -> dict[str, object]:
+    """Find the tightest of what cgroup, scheduler, affinity and machine allow."""
+    from jobmeter.probes import cgroupfs
+
+    places = cgroupfs.locate(paths) if places is None else places
+    memory = _tightest(
+        cgroup=cgroupfs.memory_limit(places), slurm=_slurm_memory(environ), host=host_memory(paths)
+    )
+    cpus = _tightest(
+        cgroup=cgroupfs.cpu_quota(places), slurm=_number(environ.get("SLURM_CPUS_PER_TASK")), affinity=_affinity()
+    )
+    found: dict[str, object] = {}
+    if memory is not None:
+        found["memory_bytes"], found["memory_source"] = int(memory[0]), memory[1]
+    if cpus is not None:
+        found["cpus"], found["cpus_source"] = cpus
+    return found
+
+
+def _tightest(**limits: float | None) -> tuple[float, str] | None:
+    known = [(limit, source) for source, limit in limits.items() if limit]
+    return min(known, default=None)
+
+
+def _affinity() -> float | None:
+    if sys.platform == "linux":
+        return float(len(os.sched_getaffinity(0)))
+    return float(os.cpu_count() or 0) or None
+
+
+def _slurm_memory(environ: "Mapping[str, str]") -> float | None:
+    per_node = _number(environ.get("SLURM_MEM_PER_NODE"))
+    per_cpu = _number(environ.get("SLURM_MEM_PER_CPU"))
+    cpus = _number(environ.get("SLURM_CPUS_ON_NODE"))
+    if per_node:
+        return per_node * _SLURM_MEGABYTE
+    return per_cpu * cpus * _SLURM_MEGABYTE if per_cpu and cpus else None
+
+
+def _number(text: str | None) -> float | None:
+    return float(text) if text and text.isdigit() else None
+
+
+def git(cwd: str) -> dict[str, object] | None:
+    """Read the commit of the working tree, by files alone: starting git would cost more than the job may."""
+    folder = cwd
+    while not os.path.exists(os.path.join(folder, ".git")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    directory = _git_directory(os.path.join(folder, ".git"))
+    head = _text(os.path.join(directory, "HEAD"))
+    if not head.startswith("ref: "):
+        return {"commit": head} if head else None
+    reference = head[5:]
+    common = os.path.join(directory, _text(os.path.join(directory, "commondir")) or ".")
+    commit = _text(os.path.join(directory, reference)) or _text(os.path.join(common, reference))
+    commit = commit or _packed(common, reference)
+    return {"branch": reference.removeprefix("refs/heads/"), **({"commit": commit} if commit else {})}
+
+
+def _git_directory(path: str) -> str:
+    """Follow the file that a worktree or submodule has instead of a folder."""
+    pointer = _text(path) if os.path.isfile(path) else ""
+    if not pointer.startswith("gitdir: "):
+        return path
+    return os.path.join(os.path.dirname(path), pointer[8:])
+
+
+def _packed(directory: str, reference: str) -> str:
+    packed = procfs.read_file(os.path.join(directory, "packed-refs"), 1 << 20) or b""
+    for line in packed.splitlines():
+        if line.endswith(b" " + os.fsencode(reference)):
+            return line.partition(b" ")[0].decode("ascii", "replace")
+    return ""
+
+
+def _text(path: str) -> str:
+    return (procfs.read_file(path) or b"").decode("utf-8", "replace").strip()
+
+
+def boot_id(paths: "Paths") -> str | None:
+    """Read the id of this boot: a pid means nothing after the next one."""
+    return _text(f"{paths.proc}/sys/kernel/random/boot_id") or None

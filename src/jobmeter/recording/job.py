@@ -1,0 +1,87 @@
+"""The job being recorded: its processes, its accounts, and the one way to signal it."""
+
+import os
+
+from jobmeter.probes import procfs
+from jobmeter.recording.processes import Process, ProcessTable, reaped_ns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jobmeter.probes.cgroupfs import OwnCgroup
+    from jobmeter.probes.paths import Paths
+
+
+class Job:
+    """A running command and everything it started."""
+
+    __slots__ = ("_thread_io", "group", "ours", "own_cgroup", "paths", "pid", "recorder_rss_bytes", "table", "task_clock_fd")
+
+    def __init__(
+        self,
+        pid: int,
+        paths: "Paths",
+        *,
+        ours: bool = True,
+        own_cgroup: "OwnCgroup | None" = None,
+        task_clock_fd: int | None = None,
+        recorder_rss_bytes: int = 0,
+    ) -> None:
+        self.pid = pid
+        self.group = pid
+        self.paths = paths
+        self.ours = ours
+        self.own_cgroup = own_cgroup
+        self.task_clock_fd = task_clock_fd
+        self.recorder_rss_bytes = recorder_rss_bytes
+        self.table: ProcessTable | None = None
+        self._thread_io = f"self/task/{os.getpid()}"
+
+    def refresh(self, *, full: bool) -> None:
+        """Look at the job's processes again."""
+        if self.table is None:
+            listing = None if self.own_cgroup is None or not self.own_cgroup.directories else self.own_cgroup.pids
+            self.table = ProcessTable(self.paths.proc, os.getpid(), self.pid, list_pids=listing, reaps=self.ours)
+        self.table.refresh(full=full)
+
+    @property
+    def processes(self) -> "Mapping[int, Process]":
+        """Live processes by pid."""
+        return {} if self.table is None else self.table.live
+
+    @property
+    def cpu_ns(self) -> int:
+        """CPU time of the whole job so far."""
+        reaped = reaped_ns() if self.ours else 0
+        return reaped if self.table is None else max(reaped, self.table.cpu_ns)
+
+    def reaped_io(self) -> procfs.ProcessIo | None:
+        """What reaped processes read and wrote: this process's account less its only thread's."""
+        whole = procfs.read_io(self.paths.proc, "self") if self.ours else None
+        own = procfs.read_io(self.paths.proc, self._thread_io) if self.ours else None
+        if whole is None or own is None:
+            return None
+        return whole[0] - own[0], whole[1] - own[1], whole[2] - own[2], whole[3] - own[3]
+
+    def redact(self, text: str) -> str:
+        """Hide secrets in a command line."""
+        from jobmeter.config import redaction
+
+        return redaction.redact_text(text)
+
+    def signal(self, number: int) -> bool:
+        """Send a signal to the job's whole group, or to the process itself where the group is not its own."""
+        try:
+            if self.ours:
+                os.killpg(self.group, number)
+            else:
+                os.kill(self.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return False  # nobody is left to hear it
+        return True
+
+    def close(self) -> None:
+        """Give descriptors back."""
+        if self.table is not None:
+            self.table.close()

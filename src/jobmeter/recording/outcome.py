@@ -1,0 +1,50 @@
+"""What a recording leaves behind for its caller."""
+
+import _signal
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Record = dict[str, object]
+
+
+class Outcome:
+    """The records of a finished run, and how jobmeter itself shall end."""
+
+    __slots__ = ("context", "end", "exit_code", "folder", "headlines", "interrupted_from_terminal", "start", "started")
+
+    def __init__(
+        self, exit_code: int, folder: str | None, start: "Record", context: "Record", end: "Record", headlines: "Record",
+        *, started: bool = True,
+    ) -> None:  # fmt: skip
+        self.exit_code = exit_code
+        self.folder = folder
+        self.start = start
+        self.context = context
+        self.end = end
+        self.headlines = headlines
+        self.started = started
+        """False when exec failed: there never was a job."""
+        self.interrupted_from_terminal = False
+
+    def show(self, style: str) -> None:
+        """Print the summary on stderr; a closed stderr is no reason to fail."""
+        from jobmeter.recording import report
+
+        if style == "none" or not self.started:
+            return
+        render = report.summary_json if style == "json" else report.summary_text
+        text = render(self.start, self.context, self.end, self.headlines) + "\n"
+        try:
+            os.write(2, text.encode("utf-8", "backslashreplace"))
+        except OSError:
+            return  # nobody reads our stderr any more
+
+    def finish(self) -> int:
+        """Give the exit code; after a Ctrl-C pass it on to the rest of our group, as the terminal would have."""
+        if self.interrupted_from_terminal:
+            sys.stdout.flush()
+            _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+            os.kill(0, _signal.SIGINT)
+        return self.exit_code

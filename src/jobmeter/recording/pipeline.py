@@ -1,0 +1,83 @@
+"""Read this first: the whole of one recording, in order.
+
+    check   what can fail is found before the job starts: options, keys, home, own cgroup
+    start   the `start` record is on disk, then fork, join the cgroup, exec
+    watch   reap, relay, forward signals; the rest is imported while the job runs, and only if it still runs
+    sample  collectors -> readings -> windows -> usage.jsonl, on a fixed cadence
+    end     totals, `end` record, info.json, summary; the job's exit code is ours
+
+Nothing here may harm the job: after the fork every failure costs data, never the job.
+"""
+
+from jobmeter.recording import capture, launch, setup
+from jobmeter.recording.clock import Cadence, SystemClock
+from jobmeter.recording.job import Job
+from jobmeter.recording.outcome import Outcome
+from jobmeter.recording.recorder import Recorder
+from jobmeter.recording.signals import Inbox
+from jobmeter.recording.supervise import Ending, Supervisor
+from jobmeter.recording.terminal import open_terminal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobmeter.config.options import Options
+
+SETTLE_SECONDS = 0.015
+"""How long a job is watched before the collectors are imported: one that ends sooner never pays for them."""
+
+
+def record(options: "Options", command: list[str]) -> Outcome:
+    """Record one command from start to end."""
+    clock = SystemClock()
+    plan = setup.check(options, command, clock)
+    inbox, terminal = Inbox(), open_terminal()
+    outputs = capture.plan(options.capture, options.pty, plan.folder.path, terminal)
+    terminal.plan_to_give()
+
+    began = clock.monotonic()
+    launched = launch.start(
+        command, outputs.descriptors, own_cgroup=plan.own_cgroup, terminal=terminal, child_signal=inbox.child_signal
+    )
+    for channel in outputs.channels:
+        channel.close_job_end()
+    try:
+        launched.confirm()
+    except launch.ExecError as error:
+        return setup.give_up(plan, command[0], error, clock)
+
+    own = None if plan.own_cgroup is None else plan.own_cgroup.confirmed(plan.paths, launched.pid)
+    job = Job(
+        launched.pid,
+        plan.paths,
+        own_cgroup=own,
+        task_clock_fd=plan.task_clock_fd,
+        recorder_rss_bytes=plan.recorder_rss_bytes,
+    )
+    recorder = Recorder(plan, job, outputs, clock=clock, began=began)
+    supervisor = Supervisor(
+        job,
+        outputs,
+        inbox=inbox,
+        terminal=terminal,
+        clock=clock,
+        cadence=Cadence(began, options.sample_interval),
+        deadline=None if options.timeout is None else began + options.timeout,
+        sample=recorder.sample,
+        event=recorder.event,
+        index=recorder.index_output,
+    )
+    ending = supervisor.poll_once(SETTLE_SECONDS)
+    if ending is None or options.wait_for_children:
+        recorder.begin_sampling()
+        ending = supervisor.until_exit(children_too=options.wait_for_children)
+    return _end(recorder, supervisor, ending)
+
+
+def _end(recorder: Recorder, supervisor: Supervisor, ending: Ending) -> Outcome:
+    supervisor.hand_terminal_back()
+    outcome = recorder.end(ending, children_left=supervisor.children_left)
+    outcome.interrupted_from_terminal = supervisor.interrupted_from_terminal(ending)
+    supervisor.finish_outputs()
+    if recorder.plan.own_cgroup is not None:
+        recorder.plan.own_cgroup.remove()
+    return outcome

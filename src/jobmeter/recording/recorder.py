@@ -1,0 +1,192 @@
+"""Turns what happens to the job into records: context, samples, events, output index, the end."""
+
+from jobmeter.recording import report
+from jobmeter.recording.outcome import Outcome
+from jobmeter.runfolder import writer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobmeter.recording.capture import Channel, Plan as Outputs
+    from jobmeter.recording.clock import Clock
+    from jobmeter.recording.job import Job
+    from jobmeter.recording.sampler import Sampler
+    from jobmeter.recording.selection import Selection
+    from jobmeter.recording.setup import Plan
+    from jobmeter.recording.supervise import Ending
+    from jobmeter.recording.watch import Watch
+
+    Record = dict[str, object]
+
+_INDEX_SECONDS = 0.1
+_CLOCK_STEP_SECONDS = 2.0
+
+
+class Recorder:
+    """Writes one run."""
+
+    __slots__ = ("_began", "_clock", "_context", "_indexed_at", "_job", "_offset", "_outputs", "_sampler", "_watch", "plan")
+
+    def __init__(self, plan: "Plan", job: "Job", outputs: "Outputs", *, clock: "Clock", began: float) -> None:
+        self.plan = plan
+        self._job = job
+        self._outputs = outputs
+        self._clock = clock
+        self._began = began
+        self._offset = clock.wall() - clock.monotonic()
+        self._indexed_at = 0.0
+        self._context: Record = {}
+        self._sampler: Sampler | None = None
+        self._watch: Watch | None = None
+
+    def begin_sampling(self) -> None:
+        """Bring in the collectors, now that the job runs and is worth it."""
+        from jobmeter.recording import selection, watch
+
+        chosen = self.plan.selection or selection.default(self.plan.paths)
+        self._sampler = self._make_sampler(chosen)
+        self._write_context(chosen)
+        self._watch = watch.Watch(self._job, self._sampler, self._context, self.plan.options.on_memory, self.event)
+        if self.plan.own_cgroup is not None:
+            from jobmeter.probes import cgroupfs
+
+            cgroupfs.sweep(self.plan.paths, self.plan.own_cgroup.outer)
+
+    def _make_sampler(self, chosen: "Selection") -> "Sampler":
+        from jobmeter.recording.sampler import Sampler
+
+        return Sampler(
+            self._job,
+            self.plan.folder,
+            chosen,
+            clock=self._clock,
+            began=self._began,
+            report_interval=self.plan.options.report_interval,
+            on_event=self.event,
+        )
+
+    def _write_context(self, chosen: "Selection") -> None:
+        from jobmeter.recording import contextrecord
+
+        self._context = contextrecord.build(self.plan, self._job, self._outputs, chosen, self._clock)
+        self.plan.folder.run.append(self._context)
+
+    def sample(self) -> None:
+        """Take one sample and look at what it means."""
+        if self._sampler is None:
+            return
+        self._sampler.sample()
+        if self._watch is not None:
+            self._watch.look()
+        self._index_files()
+        offset = self._clock.wall() - self._clock.monotonic()
+        if abs(offset - self._offset) > _CLOCK_STEP_SECONDS:
+            self.event("clock_step", {"seconds": round(offset - self._offset, 3)})
+            self._offset = offset
+
+    def event(self, kind: str, details: "Record") -> None:
+        """Write down that something happened, with the measurements of that moment."""
+        record: Record = {"timestamp": writer.timestamp(self._clock.wall()), "type": kind, "details": details}
+        if self._sampler is not None:
+            known = {key: self._sampler.summary.latest(key) for key in _EVENT_KEYS}
+            record["measurements"] = {key: value for key, value in known.items() if value is not None}
+        self.plan.folder.events.append(record)
+
+    def index_output(self, channel: "Channel") -> None:
+        """Note when output arrived, at most ten times a second."""
+        now = self._clock.monotonic()
+        if channel.captured == channel.indexed or now - self._indexed_at < _INDEX_SECONDS:
+            return
+        self._indexed_at = now
+        channel.indexed = channel.captured
+        self._index(channel.stream, channel.captured)
+
+    def _index_files(self) -> None:
+        for file in self._outputs.inherited:
+            position = file.position()
+            if position != file.indexed:
+                file.indexed = position
+                self._index(file.stream, position)
+
+    def _index(self, stream: str, offset: int) -> None:
+        stamp = writer.timestamp(self._clock.wall())
+        self.plan.folder.index.append_line(f'["{stream}", {offset}, "{stamp}"]')
+
+    def end(self, ending: "Ending", *, children_left: bool) -> Outcome:
+        """Take the last look, write the end, and give the caller what it needs."""
+        left = self._last_look(children_left)
+        sampler = self._sampler
+        if sampler is None:
+            raise RuntimeError("the last look makes a sampler")
+        self._index_rest()
+        from jobmeter.recording import exactness
+
+        summary = sampler.summary.values()
+        inexact = {**sampler.inexact, **exactness.judge(summary, self._job, self._watch, subreaper=self.plan.subreaper)}
+        if "wait_maxrss" not in summary and self._job.ours:
+            summary["wait_maxrss_floor"] = self.plan.recorder_rss_bytes
+        headlines = report.headlines_of(summary, inexact)
+        facts: Record = {
+            "samples": sampler.samples,
+            "summary": summary,
+            **_present("by_command", sampler.attribution.records()),
+            **_present("processes_left", left),
+            **_present("inexact", inexact),
+            **_present("dropped", {**self.plan.folder.dropped(), **self._lost_output()}),
+        }
+        end = report.end_record(ending, began=self._began, state=report.status(ending), facts=facts)
+        self.plan.folder.run.append(end)
+        start = self.plan.start
+        self.plan.folder.write_info(report.info(start, self._context, end, headlines, self.plan.folder.path or ""))
+        self.plan.folder.close()
+        sampler.close()
+        self._job.close()
+        return Outcome(ending.exit_code, self.plan.folder.path, start, self._context, end, headlines)
+
+    def _last_look(self, children_left: bool) -> list["Record"]:
+        if self._sampler is None:
+            from jobmeter.recording import selection
+
+            chosen = self.plan.selection or selection.default(self.plan.paths, only=("wait", "cgroup"))
+            self._sampler = self._make_sampler(chosen)
+            self._write_context(chosen)
+            if not children_left:
+                self._sampler.totals()
+                return []
+        self._sampler.sample(final=True)
+        if self._watch is not None:
+            self._watch.look()
+        if not children_left:
+            return []
+        left: list[Record] = [
+            {"pid": process.pid, "command": process.command} for process in self._job.processes.values()
+        ]
+        if left:
+            self.event("children_left", {"count": len(left), "commands": sorted({str(one["command"]) for one in left})})
+        return left
+
+    def _index_rest(self) -> None:
+        for channel in self._outputs.channels:
+            if channel.captured != channel.indexed:
+                channel.indexed = channel.captured
+                self._index(channel.stream, channel.captured)
+        self._index_files()
+
+    def _lost_output(self) -> dict[str, int]:
+        return {f"{channel.stream} bytes": channel.lost for channel in self._outputs.channels if channel.lost}
+
+
+_EVENT_KEYS = (
+    "cgroup_mem_unreclaimable",
+    "cgroup_mem_current",
+    "proc_pss_total",
+    "proc_rss_total",
+    "proc_count",
+    "wait_cputime",
+    "host_mem_available",
+)
+
+
+def _present(key: str, value: object) -> "Record":
+    """A fact that is empty is left out."""
+    return {key: value} if value else {}
+

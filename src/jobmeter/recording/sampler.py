@@ -1,0 +1,159 @@
+"""Take samples: read every source, fold, write; what breaks in a source stays in that source."""
+
+from jobmeter import collectors
+from jobmeter.aggregation import windows
+from jobmeter.aggregation.summary import Summary
+from jobmeter.model.measurement import Measurement, Scope
+from jobmeter.recording.attribution import Attribution
+from jobmeter.runfolder import jsontext, writer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jobmeter.collectors import Source
+    from jobmeter.recording.clock import Clock
+    from jobmeter.recording.job import Job
+    from jobmeter.recording.selection import Selection
+    from jobmeter.runfolder.writer import RunFolder
+
+_FAILURES_ALLOWED = 3
+
+
+class Sampler:
+    """Owns the sources and everything they said."""
+
+    __slots__ = (
+        "_clock",
+        "_failures",
+        "_folder",
+        "_job",
+        "_job_keys",
+        "_job_window",
+        "_next_report",
+        "_on_event",
+        "_process_window",
+        "_report_interval",
+        "_sources",
+        "attribution",
+        "definitions",
+        "inexact",
+        "samples",
+        "summary",
+    )
+
+    def __init__(
+        self,
+        job: "Job",
+        folder: "RunFolder",
+        selection: "Selection",
+        *,
+        clock: "Clock",
+        began: float,
+        report_interval: float,
+        on_event: "Callable[[str, dict[str, object]], None]",
+    ) -> None:
+        self._job = job
+        self._folder = folder
+        self._clock = clock
+        self._on_event = on_event
+        self._report_interval = report_interval
+        self._next_report = began + report_interval
+        self.definitions: dict[str, Measurement] = selection.definitions
+        self._sources: dict[str, Source] = {
+            name: collectors.load(name).attach(job, keys) for name, keys in selection.by_collector().items()
+        }
+        self._failures: dict[str, int] = {}
+        self._job_window = windows.Buffer(self.definitions, self._starts_at_zero, began)
+        self._process_window = windows.Buffer(self.definitions, self._starts_at_zero, began)
+        self._job_keys = frozenset(k for k, m in self.definitions.items() if m.scope is not Scope.PROCESS)
+        self.summary = Summary(self.definitions, self._starts_at_zero)
+        self.attribution = Attribution()
+        self.inexact: dict[str, str] = {}
+        self.samples = 0
+
+    def _starts_at_zero(self, definition: Measurement) -> bool:
+        """Whether a counter counted nothing before the job began."""
+        if not self._job.ours:
+            return False
+        if definition.scope is Scope.PROCESS or definition.tool in ("wait", "proc"):
+            return True
+        return definition.tool == "cgroup" and not definition.key.startswith("cgroup_outer_")
+
+    def sample(self, *, final: bool = False) -> None:
+        """Read all sources once and write what they said."""
+        now = self._clock.monotonic()
+        reporting = final or now >= self._next_report
+        self._job.refresh(full=reporting)
+        if not self._job.processes and not final:
+            return  # everything ended between two looks: an empty sample says nothing
+        self.attribution.update(self._job.processes.values())
+        for name, source in list(self._sources.items()):
+            self._read(name, source)
+        self.samples += 1
+        self._process_window.samples += 1
+        self._write_job_line()
+        if reporting:
+            self._report(now)
+
+    def totals(self) -> None:
+        """Read the accounts once, for a job that ended before its first sample."""
+        for name, source in self._sources.items():
+            self._read(name, source)
+
+    def _read(self, name: str, source: "Source") -> None:
+        at = self._clock.monotonic()
+        try:
+            readings = list(source.read())
+        except Exception as error:  # noqa: BLE001  # the one broad except: a broken source never hurts the job
+            self._failed(name, source, error)
+            return
+        job_readings = [reading for reading in readings if reading[0] in self._job_keys]
+        self._job_window.add(name, at, job_readings)
+        self.summary.add(job_readings)
+        if len(job_readings) < len(readings):
+            self._process_window.add(name, at, [r for r in readings if r[0] not in self._job_keys])
+
+    def _failed(self, name: str, source: "Source", error: Exception) -> None:
+        self._failures[name] = self._failures.get(name, 0) + 1
+        if self._failures[name] == 1:
+            self._on_event("source_failed", {"source": name, "error": f"{type(error).__name__}: {error}"})
+        if self._failures[name] >= _FAILURES_ALLOWED:
+            source.close()
+            del self._sources[name]
+
+    def _write_job_line(self) -> None:
+        window = self._job_window
+        window.samples += 1
+        folded = window.fold()
+        if self._write(folded, window):
+            window.commit()
+
+    def _report(self, now: float) -> None:
+        self._next_report = max(self._next_report + self._report_interval, now)
+        window = self._process_window
+        folded = _moved_only(window.fold())
+        if not folded or self._write(windows.top_instances(folded), window):
+            window.commit()
+        window.forget({process.instance for process in self._job.processes.values()})
+
+    def _write(self, folded: "windows.Folded", window: windows.Buffer) -> bool:
+        if not folded:
+            return True
+        clock = {name: [round(begin, 6), round(end, 6)] for name, (begin, end) in window.clock().items()}
+        line = (
+            f'{{"timestamp": "{writer.timestamp(self._clock.wall())}", "num_samples": {window.samples}, '
+            f'"clock": {jsontext.mapping(clock)}, "measurements": {jsontext.mapping(windows.render(folded))}}}'
+        )
+        return self._folder.usage.append_line(line)
+
+    def close(self) -> None:
+        """Give the sources back what they hold."""
+        for source in self._sources.values():
+            source.close()
+
+
+def _moved_only(folded: "windows.Folded") -> "windows.Folded":
+    """Leave out processes of which only the state was seen: nothing about them moved."""
+    moved = {instance for (key, instance) in folded if not key.endswith(("_state", "_stat"))}
+    return {at: value for at, value in folded.items() if at[1] in moved}

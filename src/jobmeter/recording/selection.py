@@ -1,0 +1,95 @@
+"""Which keys to record: `--measurements proc,cgroup_mem_peak,-psi` by keys, prefixes and exclusions."""
+
+import sys
+
+from jobmeter import collectors
+from jobmeter.errors import RecordError
+from jobmeter.model.measurement import Measurement
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobmeter.probes.paths import Paths
+
+
+class Selection:
+    """The chosen keys with their definitions, and why others cannot be had."""
+
+    __slots__ = ("definitions", "missing")
+
+    def __init__(self, definitions: dict[str, Measurement], missing: dict[str, str]) -> None:
+        self.definitions = definitions
+        self.missing = missing
+
+    def by_collector(self) -> dict[str, frozenset[str]]:
+        """Group the keys by the source that reads them, in reading order."""
+        grouped: dict[str, set[str]] = {}
+        for definition in self.definitions.values():
+            grouped.setdefault(definition.tool, set()).add(definition.key)
+        order = [name for name in (*_default_names(), *collectors.ALL) if name in grouped]
+        return {name: frozenset(grouped[name]) for name in dict.fromkeys(order)}
+
+
+def _default_names() -> tuple[str, ...]:
+    return collectors.DEFAULT_LINUX if sys.platform == "linux" else collectors.DEFAULT_ELSEWHERE
+
+
+def default(paths: "Paths", only: tuple[str, ...] = ()) -> Selection:
+    """Choose everything the default collectors can read here."""
+    names = [name for name in _default_names() if not only or name in only]
+    return _available(names, paths)
+
+
+def _available(names: list[str], paths: "Paths") -> Selection:
+    definitions: dict[str, Measurement] = {}
+    missing: dict[str, str] = {}
+    for name in names:
+        module = collectors.load(name)
+        reason = module.missing(paths)
+        if reason is not None:
+            missing[name] = reason
+            continue
+        definitions.update({definition.key: definition for definition in module.MEASUREMENTS})
+    return Selection(definitions, missing)
+
+
+def parse(text: str, paths: "Paths") -> Selection:
+    """Choose by the user's words; what is unknown or unavailable fails before the job starts."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    wanted = [word for word in words if not word.startswith("-")]
+    unwanted = [word[1:] for word in words if word.startswith("-")]
+    chosen: dict[str, Measurement] = {} if wanted else dict(default(paths).definitions)
+    for word in wanted:
+        chosen.update(_matching(word, paths))
+    for word in unwanted:
+        dropped = [key for key in chosen if _matches(key, word)]
+        if not dropped and not _known(word):
+            raise _unknown(word)
+        for key in dropped:
+            del chosen[key]
+    if not chosen:
+        raise RecordError("no measurement is left to record", hint="see: jobmeter measurements")
+    return Selection(chosen, {})
+
+
+def _matching(word: str, paths: "Paths") -> dict[str, Measurement]:
+    names = [name for name in collectors.ALL if name == word.partition("_")[0]]
+    found = [m for name in names for m in collectors.load(name).MEASUREMENTS if _matches(m.key, word)]
+    if not found:
+        raise _unknown(word)
+    reason = collectors.load(names[0]).missing(paths)
+    if reason is not None:
+        raise RecordError(f"cannot measure {word} here: {reason}", hint="see: jobmeter measurements")
+    return {m.key: m for m in found}
+
+
+def _matches(key: str, word: str) -> bool:
+    return key == word or key.startswith(f"{word}_")
+
+
+def _known(word: str) -> bool:
+    return any(_matches(m.key, word) for name in collectors.ALL for m in collectors.load(name).MEASUREMENTS)
+
+
+def _unknown(word: str) -> RecordError:
+    shown = word.encode("utf-8", "backslashreplace").decode()[:80]
+    return RecordError(f"unknown measurement: {shown}", hint="jobmeter measurements lists all keys")

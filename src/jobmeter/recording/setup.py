@@ -1,0 +1,180 @@
+"""Everything that is decided before the job starts, so that a mistake costs nothing but a sentence."""
+
+import os
+import resource
+import sys
+
+import jobmeter
+from jobmeter.errors import RecordError
+from jobmeter.probes import libc, procfs
+from jobmeter.probes.paths import Paths
+from jobmeter.recording import launch, report
+from jobmeter.recording.context import boot_id
+from jobmeter.recording.outcome import Outcome
+from jobmeter.runfolder import writer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobmeter.config.options import Options
+    from jobmeter.probes.cgroupfs import OwnCgroup
+    from jobmeter.recording.clock import Clock
+    from jobmeter.recording.selection import Selection
+    from jobmeter.runfolder.writer import RunFolder
+
+_STORED_COMMAND_BYTES = 65536
+
+
+class Plan:
+    """A recording that can begin."""
+
+    __slots__ = (
+        "folder",
+        "no_own_cgroup",
+        "options",
+        "own_cgroup",
+        "paths",
+        "recorder_rss_bytes",
+        "selection",
+        "start",
+        "subreaper",
+        "task_clock_fd",
+    )
+
+    def __init__(self, options: "Options", folder: "RunFolder", start: dict[str, object], paths: Paths) -> None:
+        self.options = options
+        self.folder = folder
+        self.start = start
+        self.paths = paths
+        self.selection: Selection | None = None
+        self.own_cgroup: OwnCgroup | None = None
+        self.no_own_cgroup = ""
+        self.subreaper = False
+        self.task_clock_fd: int | None = None
+        # ru_maxrss of the job begins at the size of the process that forked it
+        self.recorder_rss_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 + (1 << 19)
+
+
+def check(options: "Options", command: list[str], clock: "Clock") -> Plan:
+    """Check what was asked, make the run folder and the own cgroup, write the `start` record."""
+    paths = Paths()
+    selection = _selection(options, paths)
+    folder = writer.create(options.runs_home, clock.wall())
+    start = _start_record(options, command, folder, clock, paths)
+    plan = Plan(options, folder, start, paths)
+    plan.selection = selection
+    plan.subreaper = libc.become_subreaper()
+    _make_own_cgroup(plan)
+    folder.run.append(start)
+    if folder.path is None:
+        print("jobmeter: the disk is full: the job runs, but nothing can be kept", file=sys.stderr)
+    return plan
+
+
+def _selection(options: "Options", paths: Paths) -> "Selection | None":
+    if options.measurements is None:
+        return None
+    from jobmeter.recording import selection
+
+    return selection.parse(options.measurements, paths)
+
+
+def _make_own_cgroup(plan: Plan) -> None:
+    if plan.options.own_cgroup == "never":
+        plan.no_own_cgroup = "switched off by --own-cgroup never"
+    elif sys.platform != "linux":
+        plan.no_own_cgroup = "cgroups are a Linux feature"
+    else:
+        from jobmeter.probes import cgroupfs
+
+        name = cgroupfs.own_name(plan.folder.run_id, os.getpid())
+        plan.own_cgroup, plan.no_own_cgroup = cgroupfs.create_own(plan.paths, name)
+    if plan.own_cgroup is None and plan.options.own_cgroup == "require":
+        _remove(plan.folder)
+        raise RecordError(
+            f"cannot make a cgroup for the job: {plan.no_own_cgroup}",
+            hint="run as root or in a delegated cgroup, or use --own-cgroup auto; see: jobmeter doctor",
+        )
+    if plan.own_cgroup is None or plan.own_cgroup.places.cpuacct is None:
+        plan.task_clock_fd = libc.open_task_clock()
+
+
+def _remove(folder: "RunFolder") -> None:
+    folder.close()
+    if folder.path is not None:
+        os.rmdir(folder.path)
+
+
+def _start_record(
+    options: "Options", command: list[str], folder: "RunFolder", clock: "Clock", paths: Paths
+) -> dict[str, object]:
+    stat = procfs.read_stat(paths.proc, os.getpid())
+    named = {"name": options.name, "project": options.project, "message": options.message}
+    recorder: dict[str, object] = {"version": jobmeter.__version__, "pid": os.getpid()}
+    if stat is not None:
+        recorder["start_ticks"] = stat[5]
+    boot = boot_id(paths)
+    return {
+        "type": "start",
+        "schema": writer.SCHEMA,
+        "run_id": folder.run_id,
+        "job_id": options.job_id or folder.run_id,
+        "command": stored_command(command),
+        "cwd": _cwd(),
+        **{key: value for key, value in named.items() if value is not None},
+        **({"tags": options.tags} if options.tags else {}),
+        "host": os.uname().nodename,
+        **({"boot_id": boot} if boot else {}),
+        "recorder": recorder,
+        "started_at": writer.timestamp(clock.wall()),
+        "clock": round(clock.monotonic(), 6),
+        "sample_interval": options.sample_interval,
+        "report_interval": options.report_interval,
+    }
+
+
+def stored_command(command: list[str]) -> list[str]:
+    """Give the command as it may be written down: secrets hidden, a huge one cut with a mark."""
+    from jobmeter.config import redaction
+
+    stored: list[str] = []
+    room = _STORED_COMMAND_BYTES
+    for position, word in enumerate(command):
+        if len(word) > room:
+            left = sum(len(rest) for rest in command[position:]) - room
+            stored.append(f"{word[:room]}… [{left} characters and {len(command) - position - 1} arguments more]")
+            break
+        room -= len(word)
+        stored.append(word)
+    return redaction.redact_argv(stored)
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
+
+
+def give_up(plan: Plan, name: str, error: launch.ExecError, clock: "Clock") -> Outcome:
+    """Record that the command could not be started, and say so as a shell would."""
+    reason = "command not found" if error.exit_code == launch.NOT_FOUND else str(error).lower()
+    shown = name.encode("utf-8", "backslashreplace").decode()[:200]
+    print(f"jobmeter: {shown}: {reason}", file=sys.stderr)
+    end: dict[str, object] = {
+        "type": "end",
+        "timestamp": writer.timestamp(clock.wall()),
+        "status": "failed",
+        "exit_code": error.exit_code,
+        "signal": None,
+        "ended_at": writer.timestamp(clock.wall()),
+        "wall_seconds": 0.0,
+        "samples": 0,
+        "summary": {},
+        "error": reason,
+    }
+    plan.folder.run.append(end)
+    plan.folder.write_info(report.info(plan.start, {}, end, {}, plan.folder.path or ""))
+    plan.folder.close()
+    if plan.own_cgroup is not None:
+        plan.own_cgroup.remove()
+    return Outcome(error.exit_code, plan.folder.path, plan.start, {}, end, {}, started=False)

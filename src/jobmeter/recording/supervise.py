@@ -1,0 +1,279 @@
+"""The event loop of one recording: reap, relay, forward signals, sample on time, notice the end."""
+
+import _signal
+import os
+import select
+
+from jobmeter.config import signals as signal_names
+from jobmeter.recording.signals import ESCALATION, Inbox
+from jobmeter.recording.terminal import STOPPERS, Terminal, set_window_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jobmeter.recording.capture import Channel, Plan
+    from jobmeter.recording.clock import Cadence, Clock
+    from jobmeter.recording.job import Job
+
+_WAIT_FLAGS = os.WNOHANG | os.WUNTRACED | os.WCONTINUED
+_GRACE_SECONDS = 10.0
+
+
+class Ending:
+    """How the job ended."""
+
+    __slots__ = ("at", "forwarded", "status", "timed_out", "wall")
+
+    def __init__(self, status: int, at: float, wall: float, *, forwarded: list[int], timed_out: bool) -> None:
+        self.status = status
+        self.at = at
+        self.wall = wall
+        self.forwarded = forwarded
+        self.timed_out = timed_out
+
+    @property
+    def signal(self) -> int | None:
+        return os.WTERMSIG(self.status) if os.WIFSIGNALED(self.status) else None
+
+    @property
+    def exit_code(self) -> int:
+        """The code a shell would report, 124 after a timeout."""
+        if self.timed_out:
+            return 124
+        return 128 + os.WTERMSIG(self.status) if os.WIFSIGNALED(self.status) else os.WEXITSTATUS(self.status)
+
+
+class Supervisor:
+    """Stays with the job until it ends."""
+
+    __slots__ = (
+        "_cadence",
+        "_clock",
+        "_deadline",
+        "_event",
+        "_forwarded",
+        "_inbox",
+        "_index",
+        "_interrupts",
+        "_job",
+        "_kill_at",
+        "_outputs",
+        "_poll",
+        "_sample",
+        "_terminal",
+        "_timed_out",
+        "children_left",
+        "ending",
+        "paused",
+    )
+
+    def __init__(
+        self,
+        job: "Job",
+        outputs: "Plan",
+        *,
+        inbox: Inbox,
+        terminal: Terminal,
+        clock: "Clock",
+        cadence: "Cadence",
+        deadline: float | None,
+        sample: "Callable[[], None]",
+        event: "Callable[[str, dict[str, object]], None]",
+        index: "Callable[[Channel], None]",
+    ) -> None:
+        self._job = job
+        self._outputs = outputs
+        self._inbox = inbox
+        self._terminal = terminal
+        self._clock = clock
+        self._cadence = cadence
+        self._deadline = deadline
+        self._kill_at: float | None = None
+        self._sample = sample
+        self._event = event
+        self._index = index
+        self._forwarded: list[int] = []
+        self._interrupts = 0
+        self._timed_out = False
+        self._poll = select.poll()
+        self._poll.register(inbox.fd, select.POLLIN)
+        self.ending: Ending | None = None
+        self.children_left = True
+        self.paused = False
+
+    def until_exit(self, *, children_too: bool) -> Ending:
+        """Run until the command ended and, if asked, all its descendants."""
+        while True:
+            self._wait()
+            if self.ending is not None and (not children_too or not self.children_left):
+                return self.ending
+
+    def poll_once(self, seconds: float) -> Ending | None:
+        """Watch for a moment without sampling: a job that ends at once is never sampled."""
+        until = self._clock.monotonic() + seconds
+        while self.ending is None and (left := until - self._clock.monotonic()) > 0:
+            self._turn(left)
+        return self.ending
+
+    def _wait(self) -> None:
+        now = self._clock.monotonic()
+        moments = [self._cadence.due(), self._deadline, self._kill_at]
+        self._turn(min(moment for moment in moments if moment is not None) - now)
+        now = self._clock.monotonic()
+        if self.ending is None and self._deadline is not None and now >= self._deadline:
+            self._time_out(now)
+        if self._kill_at is not None and now >= self._kill_at:
+            self._kill_at = None
+            self._job.signal(_signal.SIGKILL)
+        if now >= self._cadence.due():
+            self._sample()
+            self._follow_terminal()
+            self._cadence.taken(self._clock.monotonic())
+
+    def _turn(self, seconds: float) -> None:
+        channels = self._arm()
+        for fd, _flags in self._poll.poll(max(0.0, seconds * 1000)):
+            if fd == self._inbox.fd:
+                self._forward(self._inbox.take())
+                self._reap()
+                continue
+            channel = channels.get(fd)
+            if channel is None or not channel.open:
+                continue
+            if channel.blocked:
+                channel.push()
+            else:
+                channel.pull()
+                self._index(channel)
+            if channel.is_pty:
+                self._follow_terminal()
+            if not channel.open:
+                self._poll.unregister(fd)
+
+    def _arm(self) -> "dict[int, Channel]":
+        """Listen to each output, or, while its reader is behind, for room there."""
+        armed: dict[int, Channel] = {}
+        for channel in self._outputs.channels:
+            if not channel.open and not channel.blocked:
+                continue
+            listen, mute = (channel.sink, channel.source) if channel.blocked else (channel.source, channel.sink)
+            self._disarm(mute)
+            self._poll.register(listen, select.POLLOUT if channel.blocked else select.POLLIN)
+            armed[listen] = channel
+        return armed
+
+    def _disarm(self, fd: int) -> None:
+        try:
+            self._poll.unregister(fd)
+        except (KeyError, ValueError):
+            return  # it was not armed
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, _WAIT_FLAGS)
+            except ChildProcessError:
+                self.children_left = False
+                return
+            if pid == 0:
+                return
+            if pid != self._job.pid:
+                continue
+            if os.WIFSTOPPED(status):
+                self._stopped(os.WSTOPSIG(status))
+            elif os.WIFCONTINUED(status):
+                self.paused = False
+                self._event("continued", {})
+            else:
+                self._ended(status)
+
+    def _ended(self, status: int) -> None:
+        self.ending = Ending(
+            status,
+            self._clock.monotonic(),
+            self._clock.wall(),
+            forwarded=self._forwarded,
+            timed_out=self._timed_out,
+        )
+
+    def _forward(self, numbers: list[int]) -> None:
+        for number in numbers:
+            if number == _signal.SIGWINCH:
+                self._follow_terminal()
+            elif number == _signal.SIGCONT:
+                self._resume()
+            elif number == _signal.SIGINT:
+                step = ESCALATION[min(self._interrupts, len(ESCALATION) - 1)]
+                self._interrupts += 1
+                self._pass_on(step)
+            else:
+                self._pass_on(number)
+
+    def _pass_on(self, number: int) -> None:
+        if number != _signal.SIGTSTP:
+            self._forwarded.append(number)
+            self._event("signal", {"signal": signal_names.name(number)})
+        self._job.signal(number)
+        if self.paused and number not in STOPPERS:
+            self._job.signal(_signal.SIGCONT)  # a stopped job cannot act on a signal
+
+    def _time_out(self, now: float) -> None:
+        self._deadline = None
+        self._timed_out = True
+        self._kill_at = now + _GRACE_SECONDS
+        self._event("timeout", {})
+        self._job.signal(_signal.SIGTERM)
+        self._job.signal(_signal.SIGCONT)
+
+    def _stopped(self, number: int) -> None:
+        self.paused = True
+        self._event("stopped", {"signal": signal_names.name(number)})
+        if number not in STOPPERS or not self._terminal.present:
+            return  # stopped by kill -STOP or a scheduler: who did it will continue it
+        self._terminal.take_back(self._job.group)
+        # stop as the terminal would have stopped us, so that the shell gets its prompt; an orphaned group
+        # ignores this and the job is continued at once, as it would have been without us
+        stop = _signal.SIGTTIN if number == _signal.SIGTTIN else _signal.SIGTSTP
+        before = _signal.signal(stop, _signal.SIG_DFL)
+        os.kill(0, stop)
+        _signal.signal(stop, before)
+        self._resume()
+
+    def _resume(self) -> None:
+        self._terminal.give(self._job.group)
+        self._job.signal(_signal.SIGCONT)
+
+    def _follow_terminal(self) -> None:
+        ptys = [channel for channel in self._outputs.channels if channel.is_pty and channel.open]
+        if not ptys:
+            return
+        size = self._terminal.size_changed()
+        for channel in ptys:
+            if size is not None:
+                set_window_size(channel.source, size)
+            self._terminal.follow_settings(channel.source)
+        if size is not None:
+            self._job.signal(_signal.SIGWINCH)
+
+    def hand_terminal_back(self) -> None:
+        """Put our own group in front again, with the settings we found."""
+        self._terminal.take_back(self._job.group)
+        self._terminal.restore()
+
+    def interrupted_from_terminal(self, ending: Ending) -> bool:
+        """Whether Ctrl-C ended the job: the terminal told its group, but not the script we are part of."""
+        return ending.signal == _signal.SIGINT and self._terminal.was_given and not ending.forwarded
+
+    def finish_outputs(self) -> None:
+        """Pass on what is left; where descendants still write, leave a process behind that relays for them."""
+        for channel in self._outputs.channels:
+            channel.finish()
+        open_channels = [channel for channel in self._outputs.channels if channel.open]
+        if not open_channels or not self.children_left or os.fork() != 0:
+            return
+        try:
+            while any(channel.open for channel in open_channels):
+                self._turn(60.0)
+        finally:
+            os._exit(0)
