@@ -85,7 +85,7 @@ def start(
     task = launch.Task(
         argv=argv, folder=folder, environment=environment, own_cgroup=tool == "jobmeter", look=look
     )
-    outcome = launch.run(task, f"jobmeter-cost-{os.getpid()}")
+    outcome = launch.run(task, f"truth-{os.getpid()}")
     if outcome.exit_code != 0:
         raise envs.InstallError(
             f"{tool} ended with {outcome.exit_code}: {(folder / 'stderr').read_text()[-500:]}"

@@ -111,6 +111,8 @@ def interval_table(taken: list[Row], workloads: list[str]) -> str:
         lines.append(
             [row.tool, row.workload, *(f"{size / 2**20:.1f}" for size in sizes), "yes" if holds else "NO"]
         )
+    if not lines:
+        return ""
     lines.sort(key=lambda line: (line[0], workloads.index(line[1])))
     return tables.table(
         "Stated memory intervals, MiB", ["tool", "workload", "low", "truth", "high", "holds"], lines

@@ -1,27 +1,27 @@
 """A pair of cgroups around one tool and the job it watches, so that the kernel counts both apart.
 
-CPU. Below `jobmeter-bench-PID` in the version 2 hierarchy (the `unified` one on a hybrid machine, the only
-one elsewhere) lie `tool` and `job`. The tool is started in `tool`. The job's first step, `join.sh`, moves
-itself to `job` and becomes the command. The parent counts all that was ever below it, also what was removed
-since, so
+The tool is started in the cgroup `tool`. The job's first step, `join.sh`, moves itself to the cgroup `job`
+and becomes the command. Both lie below one parent, which counts all that was ever below it, also what was
+removed since: all = parent, job = `job`, the tool's own = all - job.
 
-    all = parent,  tool's own = `tool`,  job = all - tool's own.
+A recorder that gives the job a cgroup of its own must not lose it by that move.
 
-A recorder that gives the job a cgroup of its own must not lose it by that move. On a hybrid machine it does
-not: jobmeter's own cgroup is in the version 1 hierarchies `cpuacct` and `memory`, and the job leaves only the
-unified one, where jobmeter keeps nothing. On a pure version 2 machine the job does not join anything
-(`own_cgroup=True`): jobmeter makes its own cgroup beside `tool`, below the same parent, and the difference
-above is still the job, read from cgroups that jobmeter does not read.
+* Hybrid machine: CPU is counted in version 1 `cpuacct`, where jobmeter makes nothing while there is a
+  unified hierarchy for its own cgroup. So the job joins there as under every other tool. In version 1
+  `memory` jobmeter does make its own cgroup: the job stays in it, and it is found as the directory below
+  `tool` and looked at from outside.
+* Pure version 2 machine: there is one hierarchy, so the job joins nothing (`own_cgroup=True`). jobmeter makes
+  its own cgroup beside `tool`, and the job is what the parent counts less what `tool` counts: read from
+  cgroups that jobmeter does not read.
 
-Memory. The same pair in the version 1 `memory` hierarchy (hybrid), or in the same directories elsewhere.
-Other tools' jobs join `job` there; jobmeter's own cgroup is found as the directory it makes below or beside
-`tool`, and only looked at from outside. What counts as truth is charged memory minus file cache, looked at
-every few milliseconds (`MemoryOracle`), because the kernel's own peak contains file cache.
+Memory truth is what the cgroup was charged minus file cache, looked at every few milliseconds
+(`launch.MemoryOracle`), because the kernel's own peak contains file cache.
 
 What the shell of `join.sh` uses before it is inside (under 1 ms) is counted as the tool's.
 """
 
 import os
+import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -29,17 +29,16 @@ from typing import Self
 from harness import cgroups
 
 JOIN_VARIABLE = "JOBMETER_BENCH_JOIN"
-JOIN_SCRIPT = Path(__file__).resolve().parent.parent / "workloads" / "join.sh"
 
 
 @dataclass(frozen=True, slots=True)
 class Arena:
     """Cgroups made for one run; use as a context manager so that they go again."""
 
-    unified: Path
-    """Parent of `tool` and `job` in the version 2 hierarchy."""
+    cpu: Path
+    """Parent of `tool` and `job` where CPU is counted."""
     memory: Path
-    """Parent of `tool` and `job` where memory is counted; the same directory on a pure version 2 machine."""
+    """The same where memory is counted; the same directory on a pure version 2 machine."""
     own_cgroup: bool
     """The tool gives the job a cgroup of its own."""
     leftovers: list[str] = field(default_factory=list)
@@ -47,42 +46,47 @@ class Arena:
 
     @property
     def is_hybrid(self) -> bool:
-        return self.memory != self.unified
+        return self.memory != self.cpu
+
+    @property
+    def parents(self) -> list[Path]:
+        """The directories that hold a pair."""
+        return [self.cpu, self.memory] if self.is_hybrid else [self.cpu]
 
     @property
     def tool_files(self) -> list[Path]:
         """The files a tool's process must enter before it starts."""
-        return [parent / "tool" / "cgroup.procs" for parent in {self.unified, self.memory}]
+        return [parent / "tool" / "cgroup.procs" for parent in self.parents]
 
     @property
     def job_files(self) -> list[Path]:
         """The files the job enters by itself."""
-        joined = {self.unified, self.memory}
-        if self.own_cgroup:
-            joined.discard(self.memory)
-        return [parent / "job" / "cgroup.procs" for parent in sorted(joined)]
+        joined = [parent for parent in self.parents if not (self.own_cgroup and parent == self.memory)]
+        return [parent / "job" / "cgroup.procs" for parent in joined]
 
     def allow(self, uid: int) -> None:
         """Let an unprivileged user move its processes within the arena, but make no cgroup there."""
-        for parent in {self.unified, self.memory}:
+        for parent in self.parents:
             # version 2 asks for write permission on the common ancestor as well
             for directory in (parent, parent / "tool", parent / "job"):
                 os.chown(directory / "cgroup.procs", uid, -1)
 
+    def limit_tool(self, limit_bytes: int) -> None:
+        """Set the memory limit of the cgroup the tool is started in."""
+        name = "memory.limit_in_bytes" if self.is_hybrid else "memory.max"
+        cgroups.write(self.memory / "tool" / name, str(limit_bytes))
+
     def all_cpu_seconds(self) -> float:
         """Read the CPU time of tool and job together."""
-        return cgroups.cpu_seconds(self.unified)
-
-    def tool_cpu_seconds(self) -> float:
-        """Read the CPU time of the tool and its helpers."""
-        return cgroups.cpu_seconds(self.unified / "tool")
+        return self._cpu(self.cpu)
 
     def job_cpu_seconds(self) -> float:
         """Read the CPU time of the job so far, with processes that have ended."""
-        if not self.own_cgroup or self.is_hybrid:
-            return cgroups.cpu_seconds(self.unified / "job")
-        tool = self.tool_cpu_seconds()
-        return self.all_cpu_seconds() - tool
+        if self.own_cgroup and not self.is_hybrid:
+            # the tool first: an older value of it makes the job no smaller than it was
+            tool = self._cpu(self.cpu / "tool")
+            return self._cpu(self.cpu) - tool
+        return self._cpu(self.cpu / "job")
 
     def job_memory(self) -> cgroups.Memory | None:
         """Look at the job's memory; None while the tool has not made its own cgroup yet."""
@@ -95,13 +99,18 @@ class Arena:
             # the tool removed its cgroup between listing and reading
             return None
 
-    def is_populated(self) -> bool:
-        """Tell whether any process of the tool or the job lives."""
-        return cgroups.flat(self.unified / "cgroup.events")["populated"] == 1
+    def pids(self) -> list[int]:
+        """List every live process of the tool and the job."""
+        files = self.cpu.rglob("cgroup.procs")
+        return [int(word) for file in files for word in file.read_text().split()]
 
     def kill(self) -> None:
         """End every process of the tool and the job."""
-        cgroups.write(self.unified / "cgroup.kill", "1")
+        for pid in self.pids():
+            os.kill(pid, signal.SIGKILL)
+
+    def _cpu(self, cgroup: Path) -> float:
+        return cgroups.cpu_seconds_v1(cgroup) if self.is_hybrid else cgroups.cpu_seconds_v2(cgroup)
 
     def _own_memory_cgroup(self) -> Path | None:
         parent = self.memory / "tool" if self.is_hybrid else self.memory
@@ -112,7 +121,7 @@ class Arena:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for parent in sorted({self.unified, self.memory}):
+        for parent in self.parents:
             self.leftovers.extend(_remove(parent, expected={parent, parent / "tool", parent / "job"}))
 
 
@@ -120,19 +129,22 @@ def build(name: str, *, own_cgroup: bool) -> Arena:
     """Make the cgroups of one run; raises NoTruthError where the machine cannot."""
     mounted = cgroups.mounts()
     if "unified" not in mounted:
-        raise cgroups.NoTruthError("no version 2 hierarchy is mounted, so no CPU truth")
-    unified = mounted["unified"][0] / name
-    memory = cgroups.current("memory") / name if "memory" in mounted else unified
+        raise cgroups.NoTruthError("no version 2 hierarchy is mounted")
+    if "memory" in mounted:
+        cpu, memory = cgroups.current("cpuacct") / name, cgroups.current("memory") / name
+    else:
+        cpu = memory = mounted["unified"][0] / name
+    arena = Arena(cpu, memory, own_cgroup)
     try:
-        for parent in {unified, memory}:
+        for parent in arena.parents:
             parent.mkdir()
-            if parent == unified and memory == unified:
-                _enable_memory(unified)
+            if not arena.is_hybrid:
+                _enable_memory(parent)
             (parent / "tool").mkdir()
             (parent / "job").mkdir()
     except OSError as error:
         raise cgroups.NoTruthError(f"cannot make cgroups: {error}; run as root") from error
-    return Arena(unified, memory, own_cgroup)
+    return arena
 
 
 def _enable_memory(cgroup: Path) -> None:

@@ -61,7 +61,12 @@ def flat(path: Path) -> dict[str, int]:
     return {key: int(value) for key, value in (line.split() for line in path.read_text().splitlines())}
 
 
-def cpu_seconds(cgroup: Path) -> float:
+def cpu_seconds_v1(cgroup: Path) -> float:
+    """Read the CPU time of a version 1 `cpuacct` cgroup and all that was ever below it."""
+    return int((cgroup / "cpuacct.usage").read_text()) / 1e9
+
+
+def cpu_seconds_v2(cgroup: Path) -> float:
     """Read the CPU time of a version 2 cgroup and all that was ever below it."""
     return flat(cgroup / "cpu.stat")["usage_usec"] / 1e6
 

@@ -107,7 +107,8 @@ def run(task: Task, name: str) -> Outcome:
         await_all(arena)
         memory = oracle.stop() if oracle else None
         footprint = looker.stop() if looker else None
-        job, tool = arena.job_cpu_seconds(), arena.tool_cpu_seconds()
+        job = arena.job_cpu_seconds()
+        tool = arena.all_cpu_seconds() - job
     return Outcome(
         exit_code=exit_code,
         wall_seconds=wall_seconds,
@@ -156,7 +157,7 @@ def _become(task: Task, arena: arenas.Arena, outputs: list[int], environment: di
 def await_all(arena: arenas.Arena) -> None:
     """Wait until no process of the arena lives, reaping orphans that fell to us."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
-    while arena.is_populated():
+    while arena.pids():
         if time.monotonic() > deadline:
             arena.kill()
         reap()

@@ -71,7 +71,7 @@ def measure(tool: Tool, workload: Workload, folder: Path) -> Row:
         own_cgroup=tool.own_cgroup,
         watch_memory=workload.judged is Judged.MEMORY,
     )
-    outcome = launch.run(task, f"jobmeter-bench-{os.getpid()}")
+    outcome = launch.run(task, f"truth-{os.getpid()}")
     if outcome.exit_code != 0:
         said = (folder / "stderr").read_text()[-500:]
         print(
