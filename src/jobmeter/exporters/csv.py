@@ -1,0 +1,67 @@
+"""One long table: `timestamp,key,instance,value`, a row per value that was stored.
+
+Text that a spreadsheet would take for a formula gets a quote in front: a command line is somebody else's
+text. Numbers stay numbers.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+
+from jobmeter.model.run import Value
+from jobmeter.model.view import RunView, Window
+
+COLUMNS = ("timestamp", "key", "instance", "value")
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+Row = tuple[str, str, str, Value]
+
+
+def render(view: RunView, windows: Iterable[Window], *, prefix: str) -> Mapping[str, Iterable[bytes]]:
+    """Render every stored value and every step metric of a run as CSV."""
+    del prefix  # one document names no other
+    return {"": _lines(view, windows)}
+
+
+def _lines(view: RunView, windows: Iterable[Window]) -> Iterator[bytes]:
+    buffer = io.StringIO()
+    table = csv.writer(buffer, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for row in _rows(view, windows):
+        table.writerow([safe(cell) for cell in row])
+        if buffer.tell() > io.DEFAULT_BUFFER_SIZE:
+            yield _taken(buffer)
+    yield _taken(buffer)
+
+
+def _taken(buffer: io.StringIO) -> bytes:
+    text = buffer.getvalue()
+    buffer.seek(0)
+    buffer.truncate()
+    return text.encode("utf-8", "backslashreplace")
+
+
+def safe(cell: Value) -> Value:
+    """Keep a text from being run as a formula by whoever opens the table."""
+    if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS):
+        return f"'{cell}"
+    return cell
+
+
+def _rows(view: RunView, windows: Iterable[Window]) -> Iterator[Row]:
+    for window in windows:
+        timestamp = _iso(window.timestamp)
+        for (key, instance), value in window.values.items():
+            yield timestamp, key, instance, _tally(value) if isinstance(value, dict) else value
+    for step in view.steps:
+        for metric, number in step.metrics.items():
+            yield _iso(step.timestamp), f"step_{metric}", str(step.rank), number
+
+
+def _tally(states: dict[str, int]) -> str:
+    return " ".join(f"{state}:{seen}" for state, seen in states.items())
+
+
+def _iso(moment: float) -> str:
+    return datetime.fromtimestamp(moment, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

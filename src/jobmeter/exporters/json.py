@@ -1,0 +1,70 @@
+"""A run as one JSON document: its facts, the definitions of its keys, every series, events and processes.
+
+Only what was measured is present. Moments are ISO 8601 UTC; the long `times` of series are seconds since
+the epoch.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+
+import msgspec
+
+from jobmeter.model.run import Run
+from jobmeter.model.view import Event, RunView, Window
+
+Document = dict[str, object]
+
+
+def render(view: RunView, windows: Iterable[Window], *, prefix: str) -> Mapping[str, Iterable[bytes]]:
+    """Render a whole run as JSON."""
+    del windows, prefix  # the view holds the series, and one document names no other
+    return {"": _pieces(view)}
+
+
+def _pieces(view: RunView) -> Iterator[bytes]:
+    """Yield the document series by series, so that a long run is never one string in memory."""
+    head: Document = {
+        "run": _run(view.run),
+        "measurements": [definition.as_record() for definition in view.run.definitions.values()],
+        "events": [_event(event) for event in view.events],
+        "processes": [_present(msgspec.to_builtins(process)) for process in view.processes],
+        "steps": [msgspec.to_builtins(step) | {"timestamp": _iso(step.timestamp)} for step in view.steps],
+    }
+    yield _encode(head).removesuffix(b"}") + b',"series":['
+    separator = b"\n"
+    for series in view.series.values():
+        yield separator + _encode(_present(msgspec.to_builtins(series)))
+        separator = b",\n"
+    yield b"]}\n"
+
+
+def _encode(document: object) -> bytes:
+    try:
+        return msgspec.json.encode(document)
+    except UnicodeEncodeError:  # an argument that is not UTF-8: the standard library writes it escaped
+        return json.dumps(document).encode("ascii")
+
+
+def _run(run: Run) -> Document:
+    apart = ("definitions", "folder", "started_at", "ended_at")
+    names = [field.name for field in fields(run) if field.name not in apart]
+    document: Document = {name: msgspec.to_builtins(getattr(run, name)) for name in names}
+    document["limits"] = _present(msgspec.to_builtins(run.limits))
+    document["provenance"] = _present(msgspec.to_builtins(run.provenance))
+    return _present(document | {"started_at": _iso(run.started_at), "ended_at": _iso(run.ended_at)})
+
+
+def _event(event: Event) -> Document:
+    return _present(msgspec.to_builtins(event)) | {"timestamp": _iso(event.timestamp)}
+
+
+def _present(document: Document) -> Document:
+    return {key: value for key, value in document.items() if value not in (None, {}, [], ())}
+
+
+def _iso(moment: float | None) -> str | None:
+    if moment is None:
+        return None
+    return datetime.fromtimestamp(moment, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

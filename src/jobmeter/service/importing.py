@@ -1,0 +1,309 @@
+"""Bring runs that other tools recorded into the house: found, read, written as run folders.
+
+A folder appears whole or not at all. The same files give the same run id wherever they lie, so importing
+twice finds what is there and says so.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from jobmeter import formats
+from jobmeter.errors import JobmeterError, UsageError
+from jobmeter.model.imported import Imported
+from jobmeter.model.view import Event, Step, Window
+from jobmeter.runfolder import reader
+
+Record = dict[str, object]
+
+SCHEMA = 1
+_SHORT_ID = 6
+_LONG_ID = 12
+_PASSED_BY = frozenset((".git", ".jobmeter", "node_modules"))
+"""Directories a search does not enter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brought:
+    """A run that was written, with what it holds."""
+
+    run_id: str
+    format: str
+    steps: int
+    windows: int
+    events: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A file that gave no new run, and why."""
+
+    path: str
+    reason: str
+    known_run_id: str | None = None
+    """Set where the run is there already."""
+
+
+@dataclass(slots=True)
+class Harvest:
+    """What one import did."""
+
+    runs: list[Brought] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    @property
+    def empty_handed(self) -> bool:
+        """Nothing was imported and nothing was there already."""
+        return not self.runs and not any(skipped.known_run_id for skipped in self.skipped)
+
+
+def import_paths(home: str, paths: Iterable[str], format_name: str | None = None) -> Harvest:
+    """Import every run found under the paths; a directory is searched."""
+    if format_name is not None and format_name not in formats.ALL:
+        raise UsageError(f"unknown format: {format_name}", hint=f"use one of {', '.join(formats.ALL)}")
+    harvest = Harvest()
+    consumed: set[Path] = set()
+    for path in map(Path, paths):
+        if path.is_dir():
+            for file in _search(path):
+                _import_file(Path(home), file, format_name, harvest, consumed)
+            continue
+        before = len(harvest.runs) + len(harvest.skipped)
+        _import_file(Path(home), path, format_name, harvest, consumed)
+        if len(harvest.runs) + len(harvest.skipped) == before and path.resolve() not in consumed:
+            harvest.skipped.append(Skipped(path=str(path), reason=_why_not(path)))
+    return harvest
+
+
+def _why_not(path: Path) -> str:
+    if not path.exists():
+        return "no such file"
+    return f"no known format: use one of {', '.join(formats.ALL)}"
+
+
+def _search(folder: Path) -> Iterator[Path]:
+    """Walk a directory in order; run folders are ours already."""
+    for parent, folders, names in os.walk(folder):
+        if "run.jsonl" in names or "run.jsonl.gz" in names:
+            folders.clear()
+            continue
+        folders[:] = sorted(name for name in folders if name not in _PASSED_BY)
+        yield from (Path(parent, name) for name in sorted(names))
+
+
+def _import_file(
+    home: Path, path: Path, format_name: str | None, harvest: Harvest, consumed: set[Path]
+) -> None:
+    if not path.is_file() or path.resolve() in consumed:
+        return
+    try:
+        recognised = formats.recognise(path)
+        if recognised is None or format_name not in (None, recognised):
+            return
+        found = list(formats.load(recognised).parse(path))
+    except OSError as error:
+        harvest.skipped.append(Skipped(path=str(path), reason=(error.strerror or str(error)).lower()))
+        return
+    except JobmeterError as error:
+        harvest.skipped.append(Skipped(path=str(path), reason=str(error)))
+        return
+    for imported in found:
+        consumed.update(source.resolve() for source in imported.sources)
+        _keep(home, path, imported, harvest)
+
+
+def _keep(home: Path, path: Path, imported: Imported, harvest: Harvest) -> None:
+    run_id, known = _free_id(home, imported)
+    if known:
+        reason = f"already imported as {run_id}"
+        harvest.skipped.append(Skipped(path=str(path), reason=reason, known_run_id=run_id))
+        return
+    counts = write(home, run_id, imported)
+    steps, windows, events = counts
+    harvest.runs.append(
+        Brought(run_id=run_id, format=imported.format, steps=steps, windows=windows, events=events)
+    )
+
+
+def _free_id(home: Path, imported: Imported) -> tuple[str, bool]:
+    """Choose the id, and say whether this very run is there already; a clash makes it longer."""
+    short = imported.run.run_id
+    for digits in (_SHORT_ID, _LONG_ID):
+        run_id = short[: short.rindex("-") + 1] + imported.digest[:digits]
+        folder = folder_of(home, run_id)
+        if not folder.exists():
+            return run_id, False
+        facts = reader.read_facts(folder)
+        origin = facts.merged.get("imported")
+        if isinstance(origin, dict) and origin.get("digest") == imported.digest:
+            return run_id, True
+    raise UsageError(f"run ids clash: {short}", hint=f"remove {folder_of(home, short)}")
+
+
+def folder_of(home: Path, run_id: str) -> Path:
+    """Name the folder of a run: its month stands in its id."""
+    return home / "runs" / f"{run_id[:4]}-{run_id[4:6]}" / run_id
+
+
+def write(home: Path, run_id: str, imported: Imported) -> tuple[int, int, int]:
+    """Write a foreign run as a run folder; returns how many steps, windows and events it holds."""
+    folder = folder_of(home, run_id)
+    partial = home / f".importing-{run_id}-{os.getpid()}"
+    try:
+        partial.mkdir(parents=True, mode=0o700)
+        counts = _write_files(partial, run_id, imported)
+        folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        partial.rename(folder)
+    except OSError as error:
+        reason = (error.strerror or "cannot be written").lower()
+        raise UsageError(
+            f"cannot keep runs in {home}: {reason}", hint="choose another home with --home"
+        ) from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return counts
+
+
+def _write_files(folder: Path, run_id: str, imported: Imported) -> tuple[int, int, int]:
+    records = [_start(run_id, imported), _context(imported), _end(imported)]
+    _write_lines(folder / "run.jsonl", records)
+    for stream, source in imported.outputs.items():
+        _copy_private(source, folder / stream)
+    return (
+        _write_lines(folder / "steps.jsonl", map(_step, imported.steps)),
+        _write_lines(folder / "usage.jsonl", map(_window, imported.windows)),
+        _write_lines(folder / "events.jsonl", map(_event, imported.events)),
+    )
+
+
+def _write_lines(path: Path, records: Iterable[Record]) -> int:
+    count = 0
+    file = None
+    for record in records:
+        if file is None:  # an empty file is not created
+            file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+        file.write(msgspec.json.encode(record) + b"\n")
+        count += 1
+    if file is not None:
+        file.close()
+    return count
+
+
+def _copy_private(source: Path, target: Path) -> None:
+    with (
+        source.open("rb") as given,
+        os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as kept,
+    ):
+        shutil.copyfileobj(given, kept)
+
+
+def _present(record: Record) -> Record:
+    return {key: value for key, value in record.items() if value not in (None, {}, [], ())}
+
+
+def iso(moment: float | None) -> str | None:
+    """Render a time as run folders do; foreign stamps keep their microseconds."""
+    if moment is None:
+        return None
+    return datetime.fromtimestamp(moment, tz=UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _start(run_id: str, imported: Imported) -> Record:
+    run = imported.run
+    record = _present(
+        {
+            "cwd": run.cwd,
+            "name": run.name,
+            "project": run.project,
+            "message": run.message,
+            "tags": run.tags,
+            "host": run.host,
+            "started_at": iso(run.started_at),
+        }
+    )
+    ids: Record = {"type": "start", "schema": SCHEMA, "run_id": run_id, "job_id": run_id}
+    return ids | {"command": list(run.command)} | record
+
+
+def _context(imported: Imported) -> Record:
+    run = imported.run
+    how = _present(
+        {
+            "selected": list(run.provenance.selected),
+            "missing": run.provenance.missing,
+            "origin": imported.format,
+        }
+    )
+    outputs = [{"stream": o.stream, "mode": o.mode, "path": o.path, "offset": o.offset} for o in run.outputs]
+    return {
+        "type": "context",
+        **_present(dict(run.context)),
+        **_present({"outputs": outputs}),
+        "measurements": [definition.as_record() for definition in run.definitions.values()],
+        "provenance": how,
+        "imported": {
+            "format": imported.format,
+            "digest": imported.digest,
+            "sources": [os.fsencode(path.resolve()).decode("utf-8", "replace") for path in imported.sources],
+            "timestamp": iso(time.time()),
+        },
+    }
+
+
+def _end(imported: Imported) -> Record:
+    """Close the run: even a lost one, whose recorder is nowhere that could be asked."""
+    run = imported.run
+    record = _present(
+        {
+            "exit_code": run.exit_code,
+            "signal": run.signal,
+            "ended_at": iso(run.ended_at),
+            "wall_seconds": run.wall_seconds,
+            "samples": run.samples,
+            "summary": run.summary,
+            "inexact": run.provenance.inexact,
+            "dropped": run.provenance.dropped,
+        }
+    )
+    return {"type": "end", "status": run.status.value} | record
+
+
+def _window(window: Window) -> Record:
+    measurements: Record = {}
+    for (key, instance), value in window.values.items():
+        if not instance:
+            measurements[key] = value
+            continue
+        by_instance = measurements.setdefault(key, {})
+        if isinstance(by_instance, dict):
+            by_instance[instance] = value
+    return {
+        "timestamp": iso(window.timestamp),
+        "num_samples": window.num_samples,
+        **_present({"clock": window.clock}),
+        "measurements": measurements,
+    }
+
+
+def _step(step: Step) -> Record:
+    return {
+        "timestamp": iso(step.timestamp),
+        "step": step.step,
+        "rank": step.rank,
+        "source": step.source,
+        "metrics": step.metrics,
+    }
+
+
+def _event(event: Event) -> Record:
+    return {
+        "timestamp": iso(event.timestamp),
+        "type": event.type,
+        **_present({"details": event.details, "config": event.config, "measurements": event.measurements}),
+    }
