@@ -1,0 +1,58 @@
+"""What every reading command shares: `--home`, `--json`, and how JSON leaves the house."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable
+from math import isfinite
+
+from jobmeter.config import home as homes
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """Declare `--home` and `--json`."""
+    parser.add_argument(
+        "--home", metavar="DIR", help="where runs are kept (default: $JOBMETER_HOME, .jobmeter/ above here)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON with raw numbers")
+
+
+def home_of(args: argparse.Namespace) -> str:
+    """Find the home this command line means."""
+    given: str | None = args.home
+    return homes.find_home(_working_directory(), os.environ, given)
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/"  # the directory was deleted under us; nothing relative can be meant
+
+
+def print_json(document: object) -> None:
+    """Print one document; strict JSON, whatever bytes the job's arguments held."""
+    sys.stdout.write(json_text(document, indent=2) + "\n")
+
+
+def print_json_list(documents: Iterable[object]) -> None:
+    """Print a list with one document a line, for `grep` and for speed."""
+    body = ",\n".join(json_text(document) for document in documents)
+    sys.stdout.write(f"[\n{body}\n]\n" if body else "[]\n")
+
+
+def json_text(document: object, indent: int | None = None) -> str:
+    """Encode as strict JSON; a number that is none (NaN) becomes null."""
+    try:
+        return json.dumps(document, indent=indent, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(document), indent=indent, allow_nan=False)
+
+
+def _finite(document: object) -> object:
+    if isinstance(document, dict):
+        return {key: _finite(value) for key, value in document.items()}
+    if isinstance(document, list | tuple):
+        return [_finite(value) for value in document]
+    return None if isinstance(document, float) and not isfinite(document) else document

@@ -1,0 +1,1 @@
+"""How results look in a terminal: safe text, styles, tables. Pure, apart from `screen`."""

@@ -1,0 +1,161 @@
+"""One run on one screen: what it was, how it ended, what it used, who used it, what is not known."""
+
+import time
+from collections.abc import Iterator, Mapping
+
+from jobmeter.cli.render import text
+from jobmeter.cli.render.rows import Row, lay_out
+from jobmeter.cli.render.screen import Screen, Style
+from jobmeter.cli.render.usage_rows import usage_rows
+from jobmeter.model import units
+from jobmeter.model.run import LIVE, Run, Status
+from jobmeter.model.view import Event, RunView
+
+MOST_EVENTS = 8
+STATUS_STYLES = {
+    Status.CANCELLED: Style.WARN,
+    Status.COMPLETED: Style.GOOD,
+    Status.FAILED: Style.BAD,
+    Status.KILLED: Style.BAD,
+    Status.LOST: Style.WARN,
+    Status.PAUSED: Style.WARN,
+    Status.QUEUED: Style.LIVE,
+    Status.RUNNING: Style.LIVE,
+}
+_SEVERE = frozenset(("oom_kill", "source_failed", "timeout"))
+
+
+def render(view: RunView, screen: Screen, now: float) -> list[str]:
+    """Lay a run out for a person."""
+    run = view.run
+    lines = [screen.paint(line, Style.BOLD) for line in _title(run, screen.width)]
+    lines += [screen.paint(line, Style.DIM) for line in _identity(run, screen.width)]
+    lines.append("")
+    for row in _rows(view, now):
+        lines += lay_out(row, screen)
+    return lines
+
+
+def _title(run: Run, width: int) -> list[str]:
+    command = text.cut(text.command_line(run.command), 2000) or "(no command recorded)"
+    if run.name:
+        command = f"{text.clean(run.name)}: {command}"
+    lines = text.wrap(command, width) if width else [command]
+    return lines if len(lines) <= 3 else [*lines[:2], text.cut(f"{lines[2]}{text.ELLIPSIS}", width)]
+
+
+def _identity(run: Run, width: int) -> list[str]:
+    who = f"{run.user}@{run.host}" if run.user and run.host else run.user or run.host
+    known = (run.run_id, run.project, who, run.cwd)
+    line = "  ".join(text.clean(part) for part in known if part)
+    return text.wrap(line, width) if width else [line]
+
+
+def _rows(view: RunView, now: float) -> Iterator[Row]:
+    run = view.run
+    yield Row("status", status_sentence(run), style=STATUS_STYLES[run.status])
+    yield from _times(run, now)
+    yield from usage_rows(run)
+    yield from _events(view.events)
+    yield from _people(run)
+    yield from _unknown(run)
+
+
+def status_sentence(run: Run) -> str:
+    """Say how a run stands, and by what it ended."""
+    code = "" if run.exit_code is None else f", exit code {run.exit_code}"
+    if run.status is Status.LOST:
+        return "lost: the recorder vanished, what follows stops where it did"
+    if run.signal:
+        return f"{run.status.value} by {text.clean(run.signal)}{code}"
+    return f"{run.status.value}{code}"
+
+
+def _times(run: Run, now: float) -> Iterator[Row]:
+    if run.started_at is None:
+        return
+    started = local_time(run.started_at)
+    if run.wall_seconds is not None:
+        ended = "" if run.ended_at is None else f" to {_later(started, local_time(run.ended_at))}"
+        yield Row("time", f"{units.format_seconds(run.wall_seconds)}, {started}{ended}")
+    elif run.status in LIVE:
+        yield Row("time", f"{units.format_seconds(max(0.0, now - run.started_at))} so far, since {started}")
+    else:
+        yield Row("time", f"since {started}")
+
+
+def local_time(seconds: float) -> str:
+    """Write a moment in local time."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+    except (OverflowError, OSError, ValueError):
+        return "?"  # garbage in a run folder: no date at all
+
+
+def _later(first: str, second: str) -> str:
+    """Leave out the date a second moment shares with the first."""
+    date, _, clock = second.partition(" ")
+    return clock if clock and first.startswith(date) else second
+
+
+def _events(events: tuple[Event, ...]) -> Iterator[Row]:
+    for index, event in enumerate(events[:MOST_EVENTS]):
+        clock = local_time(event.timestamp).partition(" ")[2] or "?"
+        body = f"{clock} {text.clean(event.type)}{_details(event.details)}"
+        yield Row(
+            "events" if index == 0 else "", body, style=Style.BAD if event.type in _SEVERE else Style.PLAIN
+        )
+    if len(events) > MOST_EVENTS:
+        yield Row("", f"and {len(events) - MOST_EVENTS} more, see --json")
+
+
+def _details(details: Mapping[str, object]) -> str:
+    parts = [
+        f"{text.clean(str(key))}={text.cut(text.clean(str(value)), 60)}" for key, value in details.items()
+    ]
+    return f": {', '.join(parts)}" if parts else ""
+
+
+def _people(run: Run) -> Iterator[Row]:
+    if run.tags:
+        yield Row("tags", "  ".join(text.clean(f"{key}={value}") for key, value in run.tags.items()))
+    if run.message:
+        yield Row("message", text.clean(run.message))
+    for index, note in enumerate(run.notes):
+        yield Row("notes" if index == 0 else "", text.clean(note))
+    commit, branch = _nested(run, "git", "commit"), _nested(run, "git", "branch")
+    if commit is not None:
+        yield Row("git", text.clean(f"{commit[:12]} {branch or ''}").rstrip())
+    for output in run.outputs:
+        if output.mode == "inherited":
+            yield Row(text.clean(output.stream), text.clean(output.path))
+
+
+def _nested(run: Run, part: str, key: str) -> str | None:
+    found = run.context.get(part)
+    value = found.get(key) if isinstance(found, dict) else None
+    return value if isinstance(value, str) else None
+
+
+def _unknown(run: Run) -> Iterator[Row]:
+    """Say what was not measured and why, what is inexact, what was lost and who was left behind."""
+    found = run.provenance
+    if found.origin != "jobmeter":
+        yield Row("origin", f"measured by {text.clean(found.origin)}, imported")
+    for index, (source, reason) in enumerate(found.missing.items()):
+        yield Row("missing" if index == 0 else "", f"{text.clean(source)}: {text.clean(reason)}")
+    for index, (key, reason) in enumerate(found.inexact.items()):
+        yield Row(
+            "inexact" if index == 0 else "", f"{text.clean(key)}: {text.clean(reason)}", style=Style.WARN
+        )
+    dropped = [f"{count} of {text.clean(what)}" for what, count in found.dropped.items() if count]
+    if dropped:
+        yield Row("dropped", ", ".join(dropped), style=Style.WARN)
+    left = run.context.get("processes_left")
+    if isinstance(left, list) and left:
+        names = [
+            text.clean(f"{item.get('command', '?')} ({item.get('pid', '?')})")
+            for item in left
+            if isinstance(item, dict)
+        ]
+        yield Row("left", f"still running when the command ended: {', '.join(names)}", style=Style.WARN)

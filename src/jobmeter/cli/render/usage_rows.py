@@ -1,0 +1,111 @@
+"""What a run used, as rows: CPU, memory against its limit, IO, who used it, and what sampling did not see."""
+
+from collections.abc import Callable, Iterator
+
+from jobmeter.cli.render import text
+from jobmeter.cli.render.rows import Row
+from jobmeter.model import units
+from jobmeter.model.run import CommandShare, Headline, Run
+
+MOST_COMMANDS = 6
+
+_OTHERS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "gpu_util_percent": ("GPU", units.format_percent),
+    "gpu_memory_peak_bytes": ("GPU memory", units.format_bytes),
+    "energy_joules": ("energy", lambda joules: f"{units.format_count(round(joules))} J"),
+}
+
+
+def usage_rows(run: Run) -> Iterator[Row]:
+    """Say what the run used; what was not measured has no row."""
+    yield from _cpu(run)
+    yield from _memory(run)
+    yield from _io(run)
+    for name, (label, write) in _OTHERS.items():
+        if name in run.headline:
+            yield Row(label, write(run.headline[name].value), _source(run.headline[name]))
+    yield from _who(run)
+
+
+def _source(*headlines: Headline) -> str:
+    keys = dict.fromkeys(key for headline in headlines for key in headline.keys)
+    exact = "exact" if all(headline.exact for headline in headlines) else "not exact"
+    return f"{text.clean(', '.join(keys))}, {exact}"
+
+
+def _cpu(run: Run) -> Iterator[Row]:
+    cpu = run.headline.get("cpu_seconds")
+    if cpu is None:
+        return
+    body = units.format_seconds(cpu.value)
+    if run.wall_seconds:
+        cores = cpu.value / run.wall_seconds
+        body += f" = {_cores(cores)} cores"
+        if run.limits.cpus:
+            body += f" of {_cores(run.limits.cpus)}, {units.format_percent(100 * cores / run.limits.cpus)}"
+    yield Row("CPU", body + _bounds(cpu, units.format_seconds), _source(cpu))
+
+
+def _cores(cores: float) -> str:
+    return f"{cores:.2f}" if cores != int(cores) else f"{cores:.0f}"
+
+
+def _bounds(headline: Headline, write: Callable[[float], str]) -> str:
+    low, high = write(headline.low), write(headline.high)
+    return "" if low == high else f" (between {low} and {high})"
+
+
+def _memory(run: Run) -> Iterator[Row]:
+    peak = run.headline.get("memory_peak_bytes")
+    if peak is None:
+        return
+    body = f"{units.format_bytes(peak.value)} peak"
+    limit_bytes = run.limits.memory_bytes
+    if limit_bytes:
+        share = units.format_percent(100 * peak.value / limit_bytes)
+        body += f", {share} of the limit of {units.format_bytes(limit_bytes)}"
+    yield Row("memory", body + _bounds(peak, units.format_bytes), _source(peak))
+    charged = run.summary.get("cgroup_mem_peak")
+    if isinstance(charged, int | float) and units.format_bytes(charged) != units.format_bytes(peak.value):
+        yield Row("", f"{units.format_bytes(charged)} charged, page cache included", "cgroup_mem_peak")
+
+
+def _io(run: Run) -> Iterator[Row]:
+    words = (("io_read_bytes", "read"), ("io_write_bytes", "written"))
+    found = [(run.headline[name], word) for name, word in words if name in run.headline]
+    if not found:
+        return
+    body = ", ".join(f"{units.format_bytes(headline.value)} {word}" for headline, word in found)
+    yield Row("IO", body, _source(*(headline for headline, _ in found)))
+
+
+def _who(run: Run) -> Iterator[Row]:
+    """Name the commands that used the CPU; the rest that no sample saw is a row, not silence."""
+    cpu = run.headline.get("cpu_seconds")
+    whole = cpu.value if cpu is not None else 0.0
+    ordered = sorted(run.by_command, key=lambda share: share.cpu_seconds or 0.0, reverse=True)
+    names = [text.cut(text.clean(share.command), 24) for share in ordered[:MOST_COMMANDS]]
+    widest = max((text.width(name) for name in names), default=0)
+    for index, (share, name) in enumerate(zip(ordered, names, strict=False)):
+        padding = " " * (widest - text.width(name))
+        yield Row("by command" if index == 0 else "", f"{name}{padding}  {_share(share, whole)}")
+    if len(ordered) > MOST_COMMANDS:
+        yield Row("", f"and {len(ordered) - MOST_COMMANDS} more, see --json")
+    seen = sum(share.cpu_seconds for share in run.by_command if share.cpu_seconds is not None)
+    unseen = whole - seen
+    if run.by_command and unseen > max(0.01, 0.005 * whole):
+        share_text = units.format_percent(100 * unseen / whole)
+        yield Row("", f"{units.format_seconds(unseen)} of CPU ({share_text}) in processes no sample saw")
+
+
+def _share(share: CommandShare, whole_seconds: float) -> str:
+    parts = []
+    if share.cpu_seconds is not None:
+        if whole_seconds > 0:
+            parts.append(f"{units.format_percent(100 * share.cpu_seconds / whole_seconds):>6} of CPU")
+        parts.append(units.format_seconds(share.cpu_seconds))
+    if share.processes is not None:
+        parts.append(f"{units.format_count(share.processes)} process{'es' if share.processes != 1 else ''}")
+    if share.peak_rss_bytes is not None:
+        parts.append(f"largest {units.format_bytes(share.peak_rss_bytes)}")
+    return ", ".join(parts)

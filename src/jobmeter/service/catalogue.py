@@ -1,0 +1,29 @@
+"""Everything jobmeter can measure, and whether it can be measured here."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jobmeter import collectors
+from jobmeter.model.measurement import Measurement
+from jobmeter.probes.paths import Paths
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One key; `missing` says why it cannot be read here, None when it can."""
+
+    collector: str
+    measurement: Measurement
+    missing: str | None
+    default: bool
+    """Recorded unless the user chooses otherwise."""
+
+
+def catalogue(paths: Paths, system: str) -> Iterator[Entry]:
+    """List every key of every collector."""
+    default = collectors.DEFAULT_LINUX if system == "Linux" else collectors.DEFAULT_ELSEWHERE
+    for name in collectors.ALL:
+        collector = collectors.load(name)
+        missing = collector.missing(paths)
+        for measurement in collector.MEASUREMENTS:
+            yield Entry(name, measurement, missing, name in default)

@@ -1,0 +1,140 @@
+"""Runs as other programs read them: the JSON of `show --json`, `ls --json` and the API.
+
+Only what was measured is present: a key that is missing was not known. Times are ISO 8601 UTC, sizes
+bytes, durations seconds. Keys are added over time, never renamed.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from math import isfinite
+
+from jobmeter.model.run import Headline, Run
+from jobmeter.model.view import Event, RunView, Step
+
+Shape = dict[str, object]
+
+
+def listed(run: Run) -> Shape:
+    """Lay out a run as `ls --json` lists it."""
+    shape: Shape = {
+        "run_id": run.run_id,
+        "job_id": run.job_id,
+        "ranks": list(run.ranks) or None,
+        "name": run.name,
+        "project": run.project,
+        "status": run.status.value,
+        "exit_code": run.exit_code,
+        "signal": run.signal,
+        "command": list(run.command),
+        "cwd": run.cwd,
+        "host": run.host,
+        "started_at": iso_time(run.started_at),
+        "ended_at": iso_time(run.ended_at),
+        "wall_seconds": run.wall_seconds,
+        "headline": {name: _headline(name, number) for name, number in run.headline.items()},
+        "limits": _present({"memory_bytes": run.limits.memory_bytes, "cpus": run.limits.cpus}),
+        "provenance": _provenance(run),
+        "user": run.user,
+        "message": run.message,
+        "tags": dict(run.tags) or None,
+        "notes": list(run.notes) or None,
+        "samples": run.samples,
+        "disk_bytes": run.disk_bytes,
+    }
+    return _present(shape)
+
+
+def shown(view: RunView) -> Shape:
+    """Lay out a run as `show --json` shows it."""
+    run = view.run
+    extra: Shape = {
+        "summary": _present({key: _finite(value) for key, value in run.summary.items()}),
+        "steps": _steps(view.steps) if view.steps else None,
+        "by_command": [
+            _present(
+                {
+                    "command": share.command,
+                    "cpu_seconds": share.cpu_seconds,
+                    "peak_rss_bytes": share.peak_rss_bytes,
+                    "processes": share.processes,
+                }
+            )
+            for share in run.by_command
+        ]
+        or None,
+        "events": [_event(event) for event in view.events] or None,
+        "folder": run.folder,
+    }
+    return listed(run) | _present(extra)
+
+
+def iso_time(seconds: float | None) -> str | None:
+    """Write a wall clock as ISO 8601 UTC with milliseconds; None where it is unknown or no date."""
+    if seconds is None or not isfinite(seconds):
+        return None
+    try:
+        moment = datetime.fromtimestamp(round(seconds, 3), UTC)
+    except (OverflowError, OSError, ValueError):
+        return None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _headline(name: str, number: Headline) -> Shape:
+    whole = name.endswith("_bytes")
+    return {
+        "value": round(number.value) if whole else number.value,
+        "low": round(number.low) if whole else number.low,
+        "high": round(number.high) if whole else number.high,
+        "keys": list(number.keys),
+        "exact": number.exact,
+    }
+
+
+def _provenance(run: Run) -> Shape:
+    found = run.provenance
+    return _present(
+        {
+            "selected": list(found.selected),
+            "missing": dict(found.missing),
+            "dropped": dict(found.dropped),
+            "inexact": dict(found.inexact) or None,
+            "origin": found.origin,
+        }
+    )
+
+
+def _event(event: Event) -> Shape:
+    return _present(
+        {
+            "timestamp": iso_time(event.timestamp),
+            "type": event.type,
+            "details": event.details or None,
+            "config": event.config or None,
+            "measurements": event.measurements or None,
+        }
+    )
+
+
+def _steps(steps: Iterable[Step]) -> Shape:
+    ordered = sorted(steps, key=lambda step: step.step)
+    values: dict[str, list[float]] = {}
+    for step in ordered:
+        for name, value in step.metrics.items():
+            if isfinite(value):
+                values.setdefault(name, []).append(value)
+    return {
+        "count": len(ordered),
+        "last_step": ordered[-1].step,
+        "metrics": {
+            name: {"first": seen[0], "last": seen[-1], "min": min(seen), "max": max(seen)}
+            for name, seen in values.items()
+        },
+    }
+
+
+def _finite(value: object) -> object:
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _present(shape: Shape) -> Shape:
+    return {key: value for key, value in shape.items() if value is not None}
