@@ -1,0 +1,147 @@
+"""The index of run folders: one contract, several back ends, each a cache that can be thrown away.
+
+`memory` is the readable specification. Rows and the file offsets that brought them are committed together
+(`append`), so that bytes are indexed exactly once however often indexing is tried, killed or raced.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol
+
+from jobmeter.errors import StoreError
+from jobmeter.model.run import Run
+from jobmeter.model.view import Event, Process, Series, Window
+
+PROCESS_WINDOWS = 10
+"""A process seen in fewer windows is a row, not a set of series."""
+
+
+class BusyError(StoreError):
+    """Another process is writing the index; what it holds can still be read."""
+
+
+class DamagedError(StoreError):
+    """The index is not what was written; throw it away and build it again."""
+
+
+class ReadOnlyError(StoreError):
+    """The index was written by a newer jobmeter: it can be read, not added to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a file of a run has been indexed, and how many of its lines were no records."""
+
+    offset: int
+    bad_lines: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What one look at a run folder brought."""
+
+    run: Run
+    final: bool
+    """The run cannot change any more; the last batch of a run says so."""
+    fields: Mapping[str, object]
+    """The run's named fields, less its summary: what filters and sorting ask."""
+    windows: Sequence[Window] = ()
+    events: Sequence[Event] = ()
+    since: Mapping[str, Position] = field(default_factory=dict)
+    """By file: where reading began. A batch that does not begin where the index ends is refused."""
+    until: Mapping[str, Position] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """One series over the whole run; NaN is left out of all but the last value."""
+
+    n: int
+    low: float
+    high: float
+    total: float
+    last: float
+
+
+class Store(Protocol):
+    """What a back end must do. Reading sees one moment; writing needs `writing`."""
+
+    def writing(self, wait_seconds: float) -> AbstractContextManager[None]:
+        """Become the only writer; BusyError when another one stays longer than `wait_seconds`."""
+
+    def append(self, batch: Batch) -> bool:
+        """Add a batch in one transaction; False when the index has already moved past its beginning."""
+
+    def forget(self, run_id: str) -> None:
+        """Drop all that is known of a run."""
+
+    def run_ids(self) -> set[str]:
+        """Name every run."""
+
+    def unfinished(self) -> list[str]:
+        """Name the runs that may still change."""
+
+    def positions(self, run_id: str) -> dict[str, Position]:
+        """Say how far each file of a run is indexed; `run_id` may also name a file of the home itself."""
+
+    def set_position(self, name: str, file: str, position: Position) -> None:
+        """Note how far a file that brings no rows has been read."""
+
+    def briefs(self, *, limit: int | None = None) -> list[Run]:
+        """List runs newest first, without their summary, definitions and context."""
+
+    def fields(self) -> Iterator[tuple[str, dict[str, object]]]:
+        """Yield every run's id and named fields, newest first."""
+
+    def brief(self, run_id: str) -> Run | None:
+        """Read one run as lists show it."""
+
+    def run(self, run_id: str) -> Run | None:
+        """Read one run whole."""
+
+    def with_prefix(self, prefix: str, limit: int) -> list[str]:
+        """Name the runs whose id begins so, newest first."""
+
+    def series(
+        self,
+        run_id: str,
+        keys: Collection[str] | None = None,
+        *,
+        counters: Collection[str] = (),
+        between: tuple[float, float] | None = None,
+    ) -> list[Series]:
+        """Read series ordered by key and instance; `counters` come with the seconds each value covers."""
+
+    def statistics(self, run_id: str) -> dict[tuple[str, str], Statistics]:
+        """Summarise every series of a run without unpacking its points."""
+
+    def events(self, run_id: str) -> list[Event]:
+        """Read a run's events in the order they were written."""
+
+    def processes(self, run_id: str) -> list[Process]:
+        """Read a run's processes in the order they were first seen."""
+
+    def close(self) -> None:
+        """Give files and locks back."""
+
+
+class BackEnd(Protocol):
+    """A module in this folder."""
+
+    def open_store(self, path: Path) -> Store:
+        """Open the index at `path`, created or brought up to date when needed."""
+
+
+ALL: dict[str, str] = {
+    "memory": "jobmeter.stores.memory",
+    "sqlite": "jobmeter.stores.sqlite",
+}
+
+
+def load(name: str) -> BackEnd:
+    """Import a back end by its registry name."""
+    module: BackEnd = import_module(ALL[name])
+    return module

@@ -1,0 +1,155 @@
+"""Columns of numbers into small blobs and back, bit for bit.
+
+Decimal fractions, which is what a recorder writes, are scaled to whole numbers when that is exactly
+reversible; other floats become their bit patterns, so NaN, infinities and -0.0 survive. Whole numbers are
+kept as differences or as they are, whichever spans less, counted from the least of them; their bytes are
+regrouped by significance and zlib does the rest. Only the standard library is used: importing numpy costs
+more than encoding an hour of samples does.
+
+A column of whole numbers comes back as int, any other as float; a mixture that floats cannot hold exactly
+comes back as it was.
+"""
+
+import json
+import struct
+import sys
+import zlib
+from array import array
+from collections.abc import Sequence
+from enum import Enum
+from itertools import accumulate, chain, repeat
+from operator import add, mul, sub, truediv, xor
+
+Number = int | float
+
+LEVEL = 6
+_EXACT_INT = 2**53
+_INT64 = 2**63
+_HEAD = struct.Struct("<BBqqII")
+"""Form, bytes a residual, first value, least residual, number of values, length of the body."""
+
+
+class Form(Enum):
+    """What the residuals of a column are."""
+
+    WHOLE = 0
+    THOUSANDTHS = 1
+    MILLIONTHS = 2
+    BITS = 3
+    TEXT = 4
+    """Whole numbers of more than 64 bits, or such a mixture: written out."""
+
+
+_DIFFERENCES = 128
+"""Set in a form's byte when residuals are differences of neighbours."""
+_SCALES = {Form.THOUSANDTHS: 1e3, Form.MILLIONTHS: 1e6}
+
+
+class DamagedBlobError(ValueError):
+    """A blob that `encode` did not write, or that changed since."""
+
+
+def encode(columns: Sequence[Sequence[Number]]) -> bytes:
+    """Pack columns into one blob."""
+    return zlib.compress(b"".join(map(_pack, columns)), LEVEL)
+
+
+def decode(blob: bytes) -> list[list[Number]]:
+    """Unpack the columns of a blob."""
+    try:
+        body = zlib.decompress(blob)
+        columns = []
+        while body:
+            column, body = _unpack(body)
+            columns.append(column)
+    except (ValueError, OverflowError, struct.error, zlib.error) as error:
+        raise DamagedBlobError(f"cannot decode {len(blob)} bytes: {error}") from error
+    return columns
+
+
+def _pack(column: Sequence[Number]) -> bytes:
+    types = set(map(type, column))
+    if types == {int}:
+        return _pack_whole(Form.WHOLE, column)  # type: ignore[arg-type]  # every value is an int
+    if int in types and not all(-_EXACT_INT <= value <= _EXACT_INT for value in column if type(value) is int):
+        return _pack_text(column)
+    floats = array("d", column)
+    for form, scale in _SCALES.items():
+        # three values tell most columns that will not do
+        scaled = None if _scaled(floats[:3], scale) is None else _scaled(floats, scale)
+        if scaled is not None:
+            return _pack_whole(form, scaled)
+    bits = array("Q", floats.tobytes())
+    return _pack_residuals(Form.BITS.value, 0, 0, array("Q", map(xor, bits, chain((0,), bits))))
+
+
+def _scaled(floats: "array[float]", scale: float) -> list[int] | None:
+    """Scale to whole numbers; None unless dividing them again gives every bit back."""
+    try:
+        whole = list(map(round, map(mul, floats, repeat(scale))))
+        same = array("d", map(truediv, whole, repeat(scale))).tobytes() == floats.tobytes()
+    except (ValueError, OverflowError):
+        return None  # NaN or an infinity
+    return whole if same and min(whole) >= -_INT64 and max(whole) < _INT64 else None
+
+
+def _pack_whole(form: Form, values: Sequence[int]) -> bytes:
+    least, largest = min(values), max(values)
+    if least < -_INT64 or largest >= _INT64:
+        return _pack_text(values)
+    if least == largest:
+        return _HEAD.pack(form.value, 0, least, least, len(values), 0)
+    steps = list(map(sub, values[1:], values))
+    low, high = min(steps), max(steps)
+    if high - low < largest - least and low >= -_INT64:
+        residuals = array("Q", map(sub, chain((low,), steps), repeat(low)))
+        return _pack_residuals(form.value | _DIFFERENCES, values[0], low, residuals)
+    return _pack_residuals(form.value, values[0], least, array("Q", map(sub, values, repeat(least))))
+
+
+def _pack_residuals(form: int, first: int, least: int, residuals: "array[int]") -> bytes:
+    width = (max(residuals).bit_length() + 7) // 8
+    raw = _little(residuals).tobytes()
+    planes = b"".join([raw[place::8] for place in range(width)])
+    return _HEAD.pack(form, width, first, least, len(residuals), len(planes)) + planes
+
+
+def _pack_text(values: Sequence[Number]) -> bytes:
+    body = json.dumps(list(values), separators=(",", ":")).encode()
+    return _HEAD.pack(Form.TEXT.value, 0, 0, 0, len(values), len(body)) + body
+
+
+def _unpack(body: bytes) -> tuple[list[Number], bytes]:
+    code, width, first, least, count, length = _HEAD.unpack_from(body)
+    end = _HEAD.size + length
+    planes, rest = body[_HEAD.size : end], body[end:]
+    form = Form(code & ~_DIFFERENCES)
+    if form is Form.TEXT:
+        return json.loads(planes), rest
+    residuals = _residuals(planes, width, count)
+    return _restore(form, first if code & _DIFFERENCES else None, least, residuals), rest
+
+
+def _residuals(planes: bytes, width: int, count: int) -> "array[int]":
+    if len(planes) != width * count or width > 8:
+        raise ValueError("wrong length")
+    raw = bytearray(8 * count)
+    for place in range(width):
+        raw[place::8] = planes[place * count : (place + 1) * count]
+    return _little(array("Q", bytes(raw)))
+
+
+def _restore(form: Form, first: int | None, least: int, residuals: "array[int]") -> list[Number]:
+    if form is Form.BITS:
+        return list(array("d", array("Q", accumulate(residuals, xor)).tobytes()))
+    whole: list[int] = list(map(add, residuals, repeat(least)))
+    if first is not None:
+        whole = list(accumulate(chain((first,), whole[1:])))
+    scale = _SCALES.get(form)
+    return list(whole) if scale is None else list(map(truediv, whole, repeat(scale)))
+
+
+def _little(words: "array[int]") -> "array[int]":
+    if sys.byteorder == "big":
+        words.byteswap()
+    return words

@@ -1,0 +1,154 @@
+"""The index as plain Python objects: what every other back end must agree with, and easy to read."""
+
+import dataclasses
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jobmeter.model.run import Run
+from jobmeter.model.view import Event, Process, Series, Window
+from jobmeter.stores import PROCESS_WINDOWS, Batch, Position, Statistics, columns, seen
+
+
+@dataclass(slots=True)
+class _Entry:
+    run: Run
+    final: bool
+    fields: dict[str, object]
+    windows: list[Window] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+
+class MemoryStore:
+    """Everything in dictionaries; series are made anew for every question."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, _Entry] = {}
+        self._positions: dict[str, dict[str, Position]] = {}
+
+    def writing(self, wait_seconds: float) -> AbstractContextManager[None]:
+        del wait_seconds  # nobody else can see this store
+        return nullcontext()
+
+    def append(self, batch: Batch) -> bool:
+        run_id = batch.run.run_id
+        known = self._positions.get(run_id, {})
+        if any(known.get(file, Position(0)) != since for file, since in batch.since.items()):
+            return False
+        entry = self._entries.setdefault(run_id, _Entry(batch.run, batch.final, {}))
+        entry.run, entry.final, entry.fields = batch.run, batch.final, dict(batch.fields)
+        entry.windows += map(columns.cleaned, batch.windows)
+        entry.events += batch.events
+        self._positions[run_id] = {**known, **batch.until}
+        return True
+
+    def forget(self, run_id: str) -> None:
+        self._entries.pop(run_id, None)
+        self._positions.pop(run_id, None)
+
+    def run_ids(self) -> set[str]:
+        return set(self._entries)
+
+    def unfinished(self) -> list[str]:
+        return sorted(run_id for run_id, entry in self._entries.items() if not entry.final)
+
+    def positions(self, run_id: str) -> dict[str, Position]:
+        return dict(self._positions.get(run_id, {}))
+
+    def set_position(self, name: str, file: str, position: Position) -> None:
+        self._positions.setdefault(name, {})[file] = position
+
+    def briefs(self, *, limit: int | None = None) -> list[Run]:
+        return [_brief(entry.run) for entry in self._newest()[:limit]]
+
+    def fields(self) -> Iterator[tuple[str, dict[str, object]]]:
+        for entry in self._newest():
+            yield entry.run.run_id, dict(entry.fields)
+
+    def brief(self, run_id: str) -> Run | None:
+        entry = self._entries.get(run_id)
+        return None if entry is None else _brief(entry.run)
+
+    def run(self, run_id: str) -> Run | None:
+        entry = self._entries.get(run_id)
+        return None if entry is None else entry.run
+
+    def with_prefix(self, prefix: str, limit: int) -> list[str]:
+        found = [entry.run.run_id for entry in self._newest() if entry.run.run_id.startswith(prefix)]
+        return found[:limit]
+
+    def _newest(self) -> list[_Entry]:
+        def age(entry: _Entry) -> tuple[float, str]:
+            started = entry.run.started_at
+            return (float("-inf") if started is None else started, entry.run.run_id)
+
+        return sorted(self._entries.values(), key=age, reverse=True)
+
+    def series(
+        self,
+        run_id: str,
+        keys: Collection[str] | None = None,
+        *,
+        counters: Collection[str] = (),
+        between: tuple[float, float] | None = None,
+    ) -> list[Series]:
+        entry = self._entries.get(run_id)
+        windows = [] if entry is None else [w for w in entry.windows if _inside(w.timestamp, between)]
+        return [
+            self._series(windows, column, spans=column.name[0] in counters)
+            for column in self._columns(run_id, windows)
+            if keys is None or column.name[0] in keys
+        ]
+
+    def _series(self, windows: list[Window], column: columns.Column, *, spans: bool) -> Series:
+        key, instance = column.name
+        clock = columns.clocks(windows, columns.source_of(key), column.places) if spans else None
+        return Series(
+            key=key,
+            instance=instance,
+            times=columns.rising(columns.times(windows, column.places)),
+            values=tuple(column.values),
+            spans=None if clock is None else columns.spans(*clock),
+        )
+
+    def _columns(self, run_id: str, windows: list[Window]) -> list[columns.Column]:
+        """Leave out processes that were hardly seen: those are rows."""
+        hardly = {name for name, row in self._seen(run_id).items() if row.windows < PROCESS_WINDOWS}
+        return [column for column in columns.columns(windows) if column.name[1] not in hardly]
+
+    def statistics(self, run_id: str) -> dict[tuple[str, str], Statistics]:
+        entry = self._entries.get(run_id)
+        found = [] if entry is None else self._columns(run_id, entry.windows)
+        return {column.name: columns.statistics(column.values) for column in found}
+
+    def events(self, run_id: str) -> list[Event]:
+        entry = self._entries.get(run_id)
+        return [] if entry is None else list(entry.events)
+
+    def processes(self, run_id: str) -> list[Process]:
+        return seen.rows(self._seen(run_id))
+
+    def _seen(self, run_id: str) -> dict[str, seen.Seen]:
+        entry = self._entries.get(run_id)
+        if entry is None:
+            return {}
+        return seen.fold(entry.windows, seen.counted_tool(entry.run, entry.windows))
+
+    def close(self) -> None:
+        self._entries.clear()
+        self._positions.clear()
+
+
+def open_store(path: Path) -> MemoryStore:
+    """Make an empty index; it is gone when the process ends."""
+    del path
+    return MemoryStore()
+
+
+def _brief(run: Run) -> Run:
+    return dataclasses.replace(run, summary={}, definitions={}, context={})
+
+
+def _inside(timestamp: float, between: tuple[float, float] | None) -> bool:
+    return between is None or between[0] <= timestamp <= between[1]

@@ -1,0 +1,283 @@
+"""The points of a run in SQLite: new windows wait in `tail` and are sealed into chunks, a block at a time.
+
+Sealing is bound to numbers of windows, not to when somebody looked, so that an index built in one go and
+one that grew with the run answer alike. What is left of an ended run and is too little for a chunk stays
+in `tail`: a run of a minute is one small row instead of a hundred.
+"""
+
+import json
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import apsw
+
+from jobmeter.model.view import Series, Window
+from jobmeter.stores import PROCESS_WINDOWS, Statistics, codec, columns, rows, seen, tails
+
+JOB = ""
+INSTANCES = "*"
+BLOCK_WINDOWS = {JOB: 600, INSTANCES: 300}
+LEAST_CHUNK_WINDOWS = 64
+_INT64 = 2**63
+
+_TAIL_SIZE = (
+    "SELECT coalesce(sum(windows), 0), coalesce(max(sequence), 0) FROM tail WHERE run_id = ? AND stream = ?"
+)
+_TAIL_READ = "SELECT blob FROM tail WHERE run_id = ? AND stream = ? ORDER BY sequence"
+_TAIL_ADD = "INSERT INTO tail (run_id, stream, sequence, windows, blob) VALUES (?, ?, ?, ?, ?)"
+_TAIL_DROP = "DELETE FROM tail WHERE run_id = ? AND stream = ?"
+_TAIL_DROP_YOUNG = """DELETE FROM tail WHERE run_id = ? AND stream IN
+    (SELECT instance FROM process WHERE process.run_id = tail.run_id AND windows < ?)"""
+_TAIL_ALL = "SELECT blob FROM tail WHERE run_id = ? ORDER BY stream = '*', stream, sequence"
+_OLD_ENOUGH = "SELECT instance FROM process WHERE run_id = ? AND windows >= ?"
+_YOUNG = "SELECT instance FROM process WHERE run_id = ? AND windows < ?"
+_WAITING = "SELECT DISTINCT stream FROM tail WHERE run_id = ? AND stream NOT IN ('', '*')"
+_SERIES_ID = "SELECT series_id FROM series WHERE run_id = ? AND key = ? AND instance = ?"
+_SERIES_ADD = "INSERT INTO series (run_id, key, instance) VALUES (?, ?, ?)"
+_AXIS_ADD = "INSERT INTO axis (run_id, blob) VALUES (?, ?)"
+_AXIS_READ = "SELECT blob FROM axis WHERE axis_id = ?"
+_CHUNK_ADD = """INSERT INTO chunk
+    (series_id, t0, t1, n, measured, low, high, total, last, times_id, clock_id, blob)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_CHUNKS = """SELECT series.key, series.instance, chunk.times_id, chunk.clock_id, chunk.blob
+    FROM series JOIN chunk ON chunk.series_id = series.series_id
+    WHERE series.run_id = ?1 AND (?2 IS NULL OR series.key IN (SELECT value FROM json_each(?2)))
+      AND chunk.t1 >= ?3 AND chunk.t0 <= ?4
+    ORDER BY series.key, series.instance, chunk.chunk_id"""
+_HEADERS = """SELECT series.key, series.instance,
+        chunk.measured, chunk.low, chunk.high, chunk.total, chunk.last
+    FROM series JOIN chunk ON chunk.series_id = series.series_id
+    WHERE series.run_id = ? ORDER BY chunk.chunk_id"""
+
+
+_Stored = int | float | None
+"""A number as SQLite keeps it: NaN becomes null there."""
+_ChunkRow = tuple[str, str, int, int | None, bytes]
+_HeaderRow = tuple[str, str, int, _Stored, _Stored, _Stored, _Stored]
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """Times that are stored, and what they span."""
+
+    axis_id: int
+    t0: float
+    t1: float
+
+
+class PointWriter:
+    """Adds the windows of one run, inside the caller's transaction."""
+
+    def __init__(self, connection: apsw.Connection, run_id: str) -> None:
+        self._connection = connection
+        self._run_id = run_id
+
+    def add(self, job: list[Window], instances: list[Window], *, final: bool) -> None:
+        """Take new windows in; the last call seals what is worth it."""
+        self._extend(JOB, job, final=final)
+        self._extend(INSTANCES, instances, final=final)
+        if final:
+            self._connection.execute(_TAIL_DROP_YOUNG, (self._run_id, PROCESS_WINDOWS))
+
+    def _extend(self, stream: str, new: list[Window], *, final: bool) -> None:
+        waiting, sequence = self._size(stream)
+        total = waiting + len(new)
+        least = LEAST_CHUNK_WINDOWS if final else BLOCK_WINDOWS[stream]
+        if total < least:
+            self._wait(stream, sequence + 1, new)
+            return
+        windows = [*self._waiting(stream), *new]
+        self._connection.execute(_TAIL_DROP, (self._run_id, stream))
+        while len(windows) >= least:
+            self._seal(stream, windows[: BLOCK_WINDOWS[stream]])
+            windows = windows[BLOCK_WINDOWS[stream] :]
+        self._wait(stream, 1, windows)
+
+    def _wait(self, stream: str, sequence: int, windows: list[Window]) -> None:
+        if windows:
+            row = (self._run_id, stream, sequence, len(windows), tails.encode(windows))
+            self._connection.execute(_TAIL_ADD, row)
+
+    def _size(self, stream: str) -> tuple[int, int]:
+        found = rows.select(self._connection, _TAIL_SIZE, (self._run_id, stream), list[tuple[int, int]])
+        return found[0]
+
+    def _waiting(self, stream: str) -> list[Window]:
+        found = rows.select(self._connection, _TAIL_READ, (self._run_id, stream), list[tuple[bytes]])
+        return [window for (blob,) in found for window in tails.decode(blob)]
+
+    def _names(self, sql: str, *more: int) -> set[str]:
+        found = rows.select(self._connection, sql, (self._run_id, *more), list[tuple[str]])
+        return {name for (name,) in found}
+
+    def _seal(self, stream: str, block: list[Window]) -> None:
+        if stream == JOB:
+            self._store(block, columns.columns(block))
+            return
+        known = self._names(_OLD_ENOUGH, PROCESS_WINDOWS)
+        waiting = self._names(_WAITING)
+        ready: list[columns.Column] = []
+        apart: set[str] = set()
+        for column in columns.columns(block):
+            instance = column.name[1]
+            if seen.is_process(instance) and (instance not in known or instance in waiting):
+                apart.add(instance)
+            else:
+                ready.append(column)
+        self._store(block, ready)
+        for instance in sorted(apart):
+            self._seal_process(instance, block, known=instance in known)
+
+    def _seal_process(self, instance: str, block: list[Window], *, known: bool) -> None:
+        """Keep a young process waiting, or store it with what has waited of it."""
+        own = [columns.only(window, lambda name: name[1] == instance) for window in block]
+        own = [window for window in own if window.values]
+        if known:
+            windows = [*self._waiting(instance), *own]
+            self._connection.execute(_TAIL_DROP, (self._run_id, instance))
+            self._store(windows, columns.columns(windows))
+            return
+        _, sequence = self._size(instance)
+        self._wait(instance, sequence + 1, own)
+
+    def _store(self, block: Sequence[Window], found: Sequence[columns.Column]) -> None:
+        times: dict[columns.Places, _Axis] = {}
+        clocks: dict[tuple[str, columns.Places], int | None] = {}
+        chunks = []
+        for column in found:
+            source, places = columns.source_of(column.name[0]), column.places
+            if places not in times:
+                moments = columns.times(block, places)
+                times[places] = _Axis(self._axis([moments]), min(moments), max(moments))
+            if (source, places) not in clocks:
+                clock = columns.clocks(block, source, places)
+                clocks[source, places] = None if clock is None else self._axis(clock)
+            chunks.append(self._chunk(column, times[places], clocks[source, places]))
+        self._connection.executemany(_CHUNK_ADD, chunks)
+
+    def _chunk(self, column: columns.Column, times: _Axis, clock_id: int | None) -> tuple[rows.Bound, ...]:
+        found = columns.statistics(column.values)
+        return (
+            self._series_id(column.name),
+            times.t0,
+            times.t1,
+            len(column.values),
+            found.n,
+            *map(_storable, (found.low, found.high, found.total, found.last)),
+            times.axis_id,
+            clock_id,
+            codec.encode([column.values]),
+        )
+
+    def _axis(self, lists: Sequence[Sequence[float]]) -> int:
+        self._connection.execute(_AXIS_ADD, (self._run_id, codec.encode(lists)))
+        return self._connection.last_insert_rowid()
+
+    def _series_id(self, name: columns.Name) -> int:
+        known = rows.select(self._connection, _SERIES_ID, (self._run_id, *name), list[tuple[int]])
+        if known:
+            return known[0][0]
+        self._connection.execute(_SERIES_ADD, (self._run_id, *name))
+        return self._connection.last_insert_rowid()
+
+
+def _storable(value: codec.Number) -> codec.Number:
+    return value if isinstance(value, float) or -_INT64 <= value < _INT64 else float(value)
+
+
+@dataclass(slots=True)
+class _Points:
+    """One series while it is put together; `ends` is None once a stretch has no clock."""
+
+    times: list[codec.Number] = field(default_factory=list)
+    values: list[codec.Number] = field(default_factory=list)
+    ends: list[codec.Number] | None = field(default_factory=list)
+    begins: list[codec.Number] = field(default_factory=list)
+
+    def add(
+        self,
+        times: Sequence[codec.Number],
+        values: Sequence[codec.Number],
+        clock: Sequence[Sequence[codec.Number]] | None,
+    ) -> None:
+        if not len(times) == len(values) == (len(times) if clock is None else len(clock[0])):
+            raise codec.DamagedBlobError("a chunk and its axis differ in length")
+        self.times += times
+        self.values += values
+        if clock is None or self.ends is None:
+            self.ends = None
+            return
+        self.ends += clock[0]
+        self.begins += clock[1]
+
+    def series(self, name: columns.Name, between: tuple[float, float], *, spans: bool) -> Series:
+        inside = [place for place, moment in enumerate(self.times) if between[0] <= moment <= between[1]]
+        widths = columns.spans(self.ends, self.begins) if spans and self.ends is not None else None
+        return Series(
+            key=name[0],
+            instance=name[1],
+            times=columns.rising(self.times[place] for place in inside),
+            values=tuple(self.values[place] for place in inside),
+            spans=None if widths is None else tuple(widths[place] for place in inside),
+        )
+
+
+class PointReader:
+    """Reads the points of one run, sealed or waiting."""
+
+    def __init__(self, connection: apsw.Connection, run_id: str) -> None:
+        self._connection = connection
+        self._run_id = run_id
+
+    def series(
+        self, keys: Collection[str] | None, counters: Collection[str], between: tuple[float, float]
+    ) -> list[Series]:
+        """Put series together from chunks and tail."""
+        found: dict[columns.Name, _Points] = {}
+        axes: dict[int, list[list[codec.Number]]] = {}
+        wanted = None if keys is None else json.dumps(sorted(keys))
+        sealed = rows.select(self._connection, _CHUNKS, (self._run_id, wanted, *between), list[_ChunkRow])
+        clock: Sequence[Sequence[codec.Number]] | None
+        for key, instance, times_id, clock_id, blob in sealed:
+            clock = self._axis(axes, clock_id) if key in counters and clock_id is not None else None
+            points = found.setdefault((key, instance), _Points())
+            points.add(self._axis(axes, times_id)[0], codec.decode(blob)[0], clock)
+        windows, young = self._tail()
+        for column in columns.columns(windows):
+            if column.name[1] in young or (keys is not None and column.name[0] not in keys):
+                continue
+            times = columns.times(windows, column.places)
+            clock = columns.clocks(windows, columns.source_of(column.name[0]), column.places)
+            found.setdefault(column.name, _Points()).add(times, column.values, clock)
+        made = [found[name].series(name, between, spans=name[0] in counters) for name in sorted(found)]
+        return [series for series in made if series.times]
+
+    def _axis(self, axes: dict[int, list[list[codec.Number]]], axis_id: int) -> list[list[codec.Number]]:
+        if axis_id not in axes:
+            found = rows.select(self._connection, _AXIS_READ, (axis_id,), list[tuple[bytes]])
+            if not found:
+                raise codec.DamagedBlobError("an axis is missing")
+            axes[axis_id] = codec.decode(found[0][0])
+        return axes[axis_id]
+
+    def _tail(self) -> tuple[list[Window], set[str]]:
+        """Read the windows that wait, oldest first for every series, and who is too young for one."""
+        found = rows.select(self._connection, _TAIL_ALL, (self._run_id,), list[tuple[bytes]])
+        windows = [window for (blob,) in found for window in tails.decode(blob)]
+        young = rows.select(self._connection, _YOUNG, (self._run_id, PROCESS_WINDOWS), list[tuple[str]])
+        return windows, {instance for (instance,) in young}
+
+    def statistics(self) -> dict[columns.Name, Statistics]:
+        """Summarise every series from chunk headers and the tail."""
+        parts: dict[columns.Name, list[Statistics]] = {}
+        for key, instance, n, *values in rows.select(
+            self._connection, _HEADERS, (self._run_id,), list[_HeaderRow]
+        ):
+            low, high, total, last = (math.nan if value is None else value for value in values)
+            parts.setdefault((key, instance), []).append(Statistics(n, low, high, total, last))
+        windows, young = self._tail()
+        for column in columns.columns(windows):
+            if column.name[1] not in young:
+                parts.setdefault(column.name, []).append(columns.statistics(column.values))
+        return {name: columns.merge(parts[name]) for name in sorted(parts)}

@@ -1,0 +1,118 @@
+"""One row per process: what it was, when sampling saw it, and what it used as far as sampling saw.
+
+Sums here are lower bounds: what a process did before its first and after its last sample is not in them.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from jobmeter.model.measurement import Scope
+from jobmeter.model.run import Run
+from jobmeter.model.view import Process, Window
+from jobmeter.stores import documents
+
+TOOLS = ("proc", "psutil", "ps")
+"""In order of trust; where several measured, one must not be added to the other."""
+_PID_DIGITS = 12
+
+
+@dataclass(slots=True)
+class Seen:
+    """What some windows say of one process."""
+
+    windows: int
+    first: float
+    last: float
+    command: str | None = None
+    cpu_seconds: float | None = None
+    peak_rss_bytes: int | None = None
+    read_bytes: int | None = None
+    write_bytes: int | None = None
+
+    def add(self, quantity: str, value: object) -> None:
+        """Take one value in; quantities a row does not keep are ignored."""
+        if quantity == "cmd":
+            self.command = documents.clean(str(value))
+        if not isinstance(value, int | float) or not math.isfinite(value):
+            return
+        if quantity == "cputime":
+            self.cpu_seconds = (self.cpu_seconds or 0.0) + value
+        elif quantity in ("rss", "hwm"):
+            self.peak_rss_bytes = max(self.peak_rss_bytes or 0, int(value))
+        elif quantity == "read_bytes":
+            self.read_bytes = (self.read_bytes or 0) + int(value)
+        elif quantity == "write_bytes":
+            self.write_bytes = (self.write_bytes or 0) + int(value)
+
+
+def is_process(instance: str) -> bool:
+    """Tell `pid@starttime` from a device, a rank or `rest`."""
+    pid, at, _ = instance.partition("@")
+    return bool(at) and pid.isdecimal() and len(pid) < _PID_DIGITS
+
+
+def tool_of(keys: Iterable[str]) -> str | None:
+    """Choose the tool whose per-process keys are counted."""
+    known = {key.partition("_")[0] for key in keys}
+    return next((tool for tool in TOOLS if tool in known), None)
+
+
+def counted_tool(run: Run, windows: Iterable[Window]) -> str | None:
+    """Choose by the run's definitions, or by its windows where it has none."""
+    defined = [key for key, definition in run.definitions.items() if definition.scope is Scope.PROCESS]
+    return tool_of(defined) or tool_of(key for window in windows for key, _ in window.values)
+
+
+def fold(windows: Iterable[Window], tool: str | None) -> dict[str, Seen]:
+    """Gather what windows say of each process."""
+    found: dict[str, Seen] = {}
+    prefix = f"{tool}_"
+    for window in windows:
+        here: set[str] = set()
+        for (key, instance), value in window.values.items():
+            if instance not in here:
+                if not is_process(instance):
+                    continue
+                here.add(instance)
+                _meet(found, instance, window.timestamp)
+            if key.startswith(prefix):
+                found[instance].add(key[len(prefix) :], value)
+    return found
+
+
+def _meet(found: dict[str, Seen], instance: str, timestamp: float) -> None:
+    seen = found.get(instance)
+    if seen is None:
+        found[instance] = Seen(1, timestamp, timestamp)
+        return
+    seen.windows += 1
+    seen.first = min(seen.first, timestamp)
+    seen.last = max(seen.last, timestamp)
+
+
+def rows(found: Mapping[str, Seen]) -> list[Process]:
+    """Render processes in the order they were first seen."""
+    ordered = sorted(found.items(), key=lambda item: (item[1].first, pid_of(item[0]), item[0]))
+    return [row(instance, seen) for instance, seen in ordered]
+
+
+def row(instance: str, seen: Seen) -> Process:
+    """Render one process."""
+    return Process(
+        instance=instance,
+        pid=pid_of(instance),
+        command=seen.command,
+        first_seen=seen.first,
+        last_seen=seen.last,
+        # sums of microseconds differ in the last bit with the order of adding
+        cpu_seconds=None if seen.cpu_seconds is None else round(seen.cpu_seconds, 6),
+        peak_rss_bytes=seen.peak_rss_bytes,
+        read_bytes=seen.read_bytes,
+        write_bytes=seen.write_bytes,
+    )
+
+
+def pid_of(instance: str) -> int:
+    """Read the process number out of an instance."""
+    return int(instance.partition("@")[0])

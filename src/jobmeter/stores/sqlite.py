@@ -1,0 +1,321 @@
+"""The index in one SQLite file: write-ahead log, one writer at a time, readers never wait.
+
+The file must lie on a local disk: WAL does not work on network file systems. Only the writer checkpoints,
+because a reader that does so at the same time is how databases of older SQLite versions were corrupted.
+"""
+
+import fcntl
+import math
+import os
+import time
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple
+from pathlib import Path
+
+import apsw
+
+from jobmeter.errors import StoreError
+from jobmeter.model.run import Run
+from jobmeter.model.view import Event, Process, Series, Window
+from jobmeter.stores import (
+    Batch,
+    BusyError,
+    DamagedError,
+    Position,
+    Statistics,
+    columns,
+    documents,
+    migrate,
+    points,
+    rows,
+    seen,
+)
+
+BUSY_SECONDS = 5.0
+_WAL_BYTES = 4 * 1024 * 1024
+_EVERYTHING = (-math.inf, math.inf)
+_DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.MismatchError, apsw.FormatError)
+
+_RUN_PUT = """INSERT INTO run (run_id, job_id, status, started_at, final, checksum, brief, fields, detail)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (run_id) DO UPDATE SET job_id = excluded.job_id, status = excluded.status,
+        started_at = excluded.started_at, final = excluded.final, checksum = excluded.checksum,
+        brief = excluded.brief, fields = excluded.fields, detail = excluded.detail"""
+_RUN_IDS = "SELECT run_id FROM run"
+_RUN_UNFINISHED = "SELECT run_id FROM run WHERE final = 0 ORDER BY run_id"
+_RUN_BRIEFS = """SELECT checksum, brief, fields FROM run
+    ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT ?"""
+_RUN_FIELDS = """SELECT checksum, brief, fields, run_id FROM run
+    ORDER BY started_at DESC NULLS LAST, run_id DESC"""
+_RUN_ONE = "SELECT checksum, brief, fields, detail FROM run WHERE run_id = ?"
+_RUN_PREFIX = """SELECT run_id FROM run WHERE substr(run_id, 1, length(?1)) = ?1
+    ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT ?2"""
+_SOURCE_READ = "SELECT file, byte_offset, bad_lines FROM source WHERE run_id = ?"
+_SOURCE_PUT = """INSERT INTO source (run_id, file, byte_offset, bad_lines) VALUES (?, ?, ?, ?)
+    ON CONFLICT (run_id, file) DO UPDATE SET
+        byte_offset = excluded.byte_offset, bad_lines = excluded.bad_lines"""
+_EVENT_LAST = "SELECT coalesce(max(sequence), 0) FROM event WHERE run_id = ?"
+_EVENT_ADD = "INSERT INTO event (run_id, sequence, timestamp, type, document) VALUES (?, ?, ?, ?, ?)"
+_EVENT_READ = "SELECT document FROM event WHERE run_id = ? ORDER BY sequence"
+_PROCESS_ADD = """INSERT INTO process (run_id, instance, pid, windows, first_seen, last_seen, command,
+        cpu_seconds, peak_rss_bytes, read_bytes, write_bytes)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (run_id, instance) DO UPDATE SET
+        windows = windows + excluded.windows,
+        first_seen = min(first_seen, excluded.first_seen),
+        last_seen = max(last_seen, excluded.last_seen),
+        command = coalesce(excluded.command, command),
+        cpu_seconds = coalesce(cpu_seconds + excluded.cpu_seconds, cpu_seconds, excluded.cpu_seconds),
+        peak_rss_bytes = coalesce(max(peak_rss_bytes, excluded.peak_rss_bytes),
+                                  peak_rss_bytes, excluded.peak_rss_bytes),
+        read_bytes = coalesce(read_bytes + excluded.read_bytes, read_bytes, excluded.read_bytes),
+        write_bytes = coalesce(write_bytes + excluded.write_bytes, write_bytes, excluded.write_bytes)"""
+_PROCESS_READ = """SELECT instance, windows, first_seen, last_seen, command, cpu_seconds, peak_rss_bytes,
+        read_bytes, write_bytes
+    FROM process WHERE run_id = ?"""
+_FORGET = (
+    "DELETE FROM chunk WHERE series_id IN (SELECT series_id FROM series WHERE run_id = ?)",
+    "DELETE FROM series WHERE run_id = ?",
+    "DELETE FROM axis WHERE run_id = ?",
+    "DELETE FROM tail WHERE run_id = ?",
+    "DELETE FROM process WHERE run_id = ?",
+    "DELETE FROM event WHERE run_id = ?",
+    "DELETE FROM source WHERE run_id = ?",
+    "DELETE FROM run WHERE run_id = ?",
+)
+
+
+_Checked = tuple[int, bytes, bytes]
+_ProcessRow = tuple[str, int, float, float, str | None, float | None, int | None, int | None, int | None]
+
+
+class SqliteStore:
+    """An open index; see `Store` for what each method promises."""
+
+    def __init__(self, path: Path, busy_seconds: float) -> None:
+        self._path = path
+        with self._guard():
+            self._connection = _connect(path, busy_seconds)
+        self._newer = migrate.is_newer(self._connection)
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        """Say in the store's own words what SQLite, or a document in it, complains of."""
+        try:
+            yield
+        except (apsw.BusyError, apsw.LockedError) as error:
+            raise BusyError(f"the index {self._path} is locked by another process") from error
+        except _DAMAGE as error:
+            if getattr(self, "_newer", False):
+                raise StoreError(f"the index {self._path} is of a newer jobmeter: {error}") from error
+            raise DamagedError(f"the index {self._path} is damaged: {error}") from error
+        except (ValueError, TypeError) as error:
+            # a flipped bit can make a number of a text, or end a text early
+            raise DamagedError(f"the index {self._path} is damaged: {error}") from error
+        except (apsw.Error, OSError) as error:
+            raise StoreError(f"the index {self._path} cannot be used: {error}") from error
+
+    @contextmanager
+    def writing(self, wait_seconds: float) -> Iterator[None]:
+        migrate.require_known(self._connection, str(self._path))
+        lock = _lock(self._path.with_suffix(".lock"), wait_seconds)
+        try:
+            with self._guard():
+                self._connection.wal_autocheckpoint(1000)
+            yield
+            with self._guard():
+                self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        finally:
+            self._connection.wal_autocheckpoint(0)
+            os.close(lock)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._guard():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+
+    def _select(self, sql: str, bindings: Sequence[rows.Bound], kind: type[rows.Rows]) -> rows.Rows:
+        return rows.select(self._connection, sql, bindings, kind)
+
+    def append(self, batch: Batch) -> bool:
+        run_id = batch.run.run_id
+        with self._transaction():
+            known = self._positions(run_id)
+            if any(known.get(file, Position(0)) != since for file, since in batch.since.items()):
+                return False
+            self._put_run(batch)
+            self._add_events(run_id, batch.events)
+            job, instances = columns.split(batch.windows)
+            self._add_processes(batch.run, instances)
+            points.PointWriter(self._connection, run_id).add(job, instances, final=batch.final)
+            for file, position in batch.until.items():
+                self._connection.execute(_SOURCE_PUT, (run_id, file, position.offset, position.bad_lines))
+        return True
+
+    def _put_run(self, batch: Batch) -> None:
+        run = batch.run
+        brief, fields = documents.encode_brief(run), documents.encode(dict(batch.fields))
+        texts = (documents.clean(run.run_id), documents.clean(run.job_id), run.status.value)
+        documents_of_run = (zlib.crc32(brief + fields), brief, fields, documents.encode_detail(run))
+        self._connection.execute(_RUN_PUT, (*texts, run.started_at, batch.final, *documents_of_run))
+
+    def _add_events(self, run_id: str, events: Collection[Event]) -> None:
+        if not events:
+            return
+        ((last,),) = self._select(_EVENT_LAST, (run_id,), list[tuple[int]])
+        added = [
+            (run_id, last + number, event.timestamp, documents.clean(event.type), documents.encode(event))
+            for number, event in enumerate(events, 1)
+        ]
+        self._connection.executemany(_EVENT_ADD, added)
+
+    def _add_processes(self, run: Run, windows: Sequence[Window]) -> None:
+        found = seen.fold(windows, seen.counted_tool(run, windows))
+        added = [(run.run_id, name, seen.pid_of(name), *astuple(row)) for name, row in found.items()]
+        self._connection.executemany(_PROCESS_ADD, added)
+
+    def forget(self, run_id: str) -> None:
+        with self._transaction():
+            for statement in _FORGET:
+                self._connection.execute(statement, (run_id,))
+
+    def run_ids(self) -> set[str]:
+        with self._guard():
+            return {run_id for (run_id,) in self._select(_RUN_IDS, (), list[tuple[str]])}
+
+    def unfinished(self) -> list[str]:
+        with self._guard():
+            return [run_id for (run_id,) in self._select(_RUN_UNFINISHED, (), list[tuple[str]])]
+
+    def positions(self, run_id: str) -> dict[str, Position]:
+        with self._guard():
+            return self._positions(run_id)
+
+    def _positions(self, run_id: str) -> dict[str, Position]:
+        found = self._select(_SOURCE_READ, (run_id,), list[tuple[str, int, int]])
+        return {file: Position(offset, bad_lines) for file, offset, bad_lines in found}
+
+    def set_position(self, name: str, file: str, position: Position) -> None:
+        with self._transaction():
+            self._connection.execute(_SOURCE_PUT, (name, file, position.offset, position.bad_lines))
+
+    def briefs(self, *, limit: int | None = None) -> list[Run]:
+        with self._guard():
+            found = self._select(_RUN_BRIEFS, (-1 if limit is None else limit,), list[_Checked])
+            return [_brief(*row) for row in found]
+
+    def fields(self) -> Iterator[tuple[str, dict[str, object]]]:
+        with self._guard():
+            found = self._select(_RUN_FIELDS, (), list[tuple[int, bytes, bytes, str]])
+            for checksum, brief, fields, run_id in found:
+                _check(checksum, brief, fields)
+                yield run_id, documents.decode_mapping(fields)
+
+    def brief(self, run_id: str) -> Run | None:
+        with self._guard():
+            found = self._select(_RUN_ONE, (run_id,), list[tuple[int, bytes, bytes, bytes]])
+            return _brief(*found[0][:3]) if found else None
+
+    def run(self, run_id: str) -> Run | None:
+        with self._guard():
+            found = self._select(_RUN_ONE, (run_id,), list[tuple[int, bytes, bytes, bytes]])
+            if not found:
+                return None
+            return documents.join(_brief(*found[0][:3]), documents.decode_detail(found[0][3]))
+
+    def with_prefix(self, prefix: str, limit: int) -> list[str]:
+        with self._guard():
+            found = self._select(_RUN_PREFIX, (documents.clean(prefix), limit), list[tuple[str]])
+            return [run_id for (run_id,) in found]
+
+    def series(
+        self,
+        run_id: str,
+        keys: Collection[str] | None = None,
+        *,
+        counters: Collection[str] = (),
+        between: tuple[float, float] | None = None,
+    ) -> list[Series]:
+        with self._guard(), self._snapshot():
+            reader = points.PointReader(self._connection, run_id)
+            return reader.series(keys, counters, between or _EVERYTHING)
+
+    def statistics(self, run_id: str) -> dict[tuple[str, str], Statistics]:
+        with self._guard(), self._snapshot():
+            return points.PointReader(self._connection, run_id).statistics()
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[None]:
+        """Hold one moment over several statements: points move from tail to chunks while one reads."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("COMMIT")
+
+    def events(self, run_id: str) -> list[Event]:
+        with self._guard():
+            found = self._select(_EVENT_READ, (run_id,), list[tuple[bytes]])
+            return [documents.decode_event(document) for (document,) in found]
+
+    def processes(self, run_id: str) -> list[Process]:
+        with self._guard():
+            found = self._select(_PROCESS_READ, (run_id,), list[_ProcessRow])
+            return seen.rows({row[0]: seen.Seen(*row[1:]) for row in found})
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def open_store(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> SqliteStore:
+    """Open the index at `path`, created or brought up to date when needed."""
+    return SqliteStore(path, busy_seconds)
+
+
+def _connect(path: Path, busy_seconds: float) -> apsw.Connection:
+    # SQLite gives the -wal and -shm files the rights of the database, which therefore exists first
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    connection = apsw.Connection(str(path))
+    connection.set_busy_timeout(round(busy_seconds * 1000))
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.pragma("journal_mode", "wal")
+    connection.pragma("synchronous", "normal")
+    connection.pragma("journal_size_limit", _WAL_BYTES)
+    connection.wal_autocheckpoint(0)
+    migrate.upgrade(connection)
+    return connection
+
+
+def _lock(path: Path, wait_seconds: float) -> int:
+    """Take the writer's lock, which the kernel gives back when this process dies."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() < deadline:
+                time.sleep(0.02)
+                continue
+            os.close(fd)
+            raise BusyError("another process is updating the index") from None
+        return fd
+
+
+def _brief(checksum: int, brief: bytes, fields: bytes) -> Run:
+    _check(checksum, brief, fields)
+    return documents.decode_brief(brief)
+
+
+def _check(checksum: int, brief: bytes, fields: bytes) -> None:
+    if zlib.crc32(brief + fields) != checksum:
+        raise documents.DamagedDocumentError("a run's documents do not match their checksum")
