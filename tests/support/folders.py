@@ -237,6 +237,7 @@ def end_record(seconds: float = 60.0, *, started: float = STARTED, **changes: ob
 def this_recorder() -> Record:
     """Say that the recorder is this very process, so that the run counts as live."""
     return {
+        "host": os.uname().nodename,
         "boot_id": _boot_id(),
         "recorder": {"version": "0.1.0", "pid": os.getpid(), "start_ticks": _ticks()},
     }
@@ -244,7 +245,7 @@ def this_recorder() -> Record:
 
 def dead_recorder() -> Record:
     """Say that the recorder had this process's pid but began at another time: it is gone."""
-    return {"boot_id": _boot_id(), "recorder": {"version": "0.1.0", "pid": os.getpid(), "start_ticks": 1}}
+    return this_recorder() | {"recorder": {"version": "0.1.0", "pid": os.getpid(), "start_ticks": 1}}
 
 
 def _boot_id() -> str:

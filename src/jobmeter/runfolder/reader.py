@@ -1,0 +1,335 @@
+"""Read a run folder back, whatever state it is in: whole, being written, cut off, garbled, compressed.
+
+Nothing here raises for the content of a file; only an unreadable file (rights, I/O) is an OSError. What
+could not be read is counted in the run's provenance under `unreadable_lines`.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobmeter.model import measurement
+from jobmeter.model.measurement import Measurement
+from jobmeter.model.run import CommandShare, Limits, Output, Provenance, Run, Status, Value
+from jobmeter.model.view import Event, Window
+from jobmeter.runfolder import lines, liveness, tailer
+
+UNREADABLE = "unreadable_lines"
+RECORD_TYPES = ("start", "context", "end")
+
+_TAKEN = frozenset(
+    [
+        "type",
+        "schema",
+        "run_id",
+        "job_id",
+        "command",
+        "cwd",
+        "name",
+        "project",
+        "message",
+        "tags",
+        "started_at",
+        "outputs",
+        "measurements",
+        "status",
+        "exit_code",
+        "signal",
+        "ended_at",
+        "wall_seconds",
+        "samples",
+        "summary",
+        "by_command",
+        "inexact",
+        "dropped",
+        "timestamp",
+        "host",
+        "host_details",
+        "provenance",
+    ]
+)
+"""Fields of records that have their own place in a Run; every other field is its context."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the records and notes of a folder say, before anything is made of it."""
+
+    by_type: dict[str, lines.Record]
+    merged: lines.Record
+    definitions: dict[str, Measurement]
+    notes: list[lines.Record]
+    unreadable: int
+
+
+def is_run(folder: Path) -> bool:
+    """Tell a run folder from any other directory."""
+    names = ("run.jsonl", "usage.jsonl", "run.jsonl.gz", "usage.jsonl.gz")
+    return any(os.path.lexists(folder / name) for name in names)
+
+
+def read_run(folder: Path, *, machine: liveness.Here | None = None, now: float | None = None) -> Run:
+    """Read the facts of a run; its headline is left for those who know how to compute it."""
+    return read_run_and_finality(folder, machine=machine, now=now)[0]
+
+
+def read_run_and_finality(
+    folder: Path, *, machine: liveness.Here | None = None, now: float | None = None
+) -> tuple[Run, bool]:
+    """Read a run and say whether it can no longer change."""
+    facts = read_facts(folder)
+    status, final = _status(facts, folder, machine or liveness.here(), time.time() if now is None else now)
+    return _run(facts, folder, status), final
+
+
+def read_facts(folder: Path) -> Facts:
+    """Merge the records of `run.jsonl` and collect `notes.jsonl`."""
+    by_type: dict[str, lines.Record] = {}
+    merged: lines.Record = {}
+    definitions: dict[str, Measurement] = {}
+    unreadable = 0
+    for record in _records(folder, "run.jsonl"):
+        kind = None if record is None else record.get("type")
+        if record is None or not isinstance(kind, str):
+            unreadable += 1
+            continue
+        if kind not in RECORD_TYPES:
+            continue  # a newer recorder's record: its meaning is not known here
+        by_type[kind] = by_type.get(kind, {}) | record
+        _merge(merged, record)
+        definitions |= _definitions(record)
+    notes: list[lines.Record] = []
+    for record in _records(folder, "notes.jsonl"):
+        if record is None:
+            unreadable += 1
+        else:
+            notes.append(record)
+    return Facts(by_type, merged, definitions, notes, unreadable)
+
+
+def _records(folder: Path, name: str) -> Iterator[lines.Record | None]:
+    """Yield every record, None for a bad line; a torn last line is a record only if it is whole JSON."""
+    for piece in tailer.pieces(folder, name, closed=True):
+        for line in piece.lines:
+            record = lines.record(line)
+            if record is not None or (line.strip() and not piece.torn):
+                yield record
+
+
+def _merge(merged: lines.Record, record: lines.Record) -> None:
+    """Lay a record over what is known; a host name is not replaced by its details."""
+    host = merged.get("host")
+    provenance = lines.mapping(merged.get("provenance")) | lines.mapping(record.get("provenance"))
+    merged |= record
+    if provenance:
+        merged["provenance"] = provenance
+    if isinstance(record.get("host"), dict):
+        details = lines.mapping(record["host"])
+        merged["host_details"] = details
+        merged["host"] = host if isinstance(host, str) else details.get("hostname")
+
+
+def _definitions(record: lines.Record) -> dict[str, Measurement]:
+    rows = record.get("measurements")
+    found = (
+        [measurement.from_record(row) for row in rows if isinstance(row, dict)]
+        if isinstance(rows, list)
+        else []
+    )
+    return {definition.key: definition for definition in found if definition is not None}
+
+
+def _status(facts: Facts, folder: Path, machine: liveness.Here, now: float) -> tuple[Status, bool]:
+    end = facts.by_type.get("end")
+    if end is not None:
+        return _ended(end), True
+    verdict = liveness.judge(facts.by_type.get("start", {}), folder, machine, now)
+    if not verdict.alive:
+        return Status.LOST, verdict.final
+    return (Status.PAUSED if _paused(folder) else Status.RUNNING), verdict.final
+
+
+def _ended(end: lines.Record) -> Status:
+    try:
+        return Status(end.get("status"))
+    except ValueError:
+        # a word of a newer schema: what the exit code says still holds
+        return Status.COMPLETED if end.get("exit_code") == 0 else Status.FAILED
+
+
+def _paused(folder: Path) -> bool:
+    """A job is paused while the last of its stops and continuations is a stop."""
+    last = ""
+    for event in read_events(folder):
+        if event.type in ("stopped", "continued"):
+            last = event.type
+    return last == "stopped"
+
+
+def _run(facts: Facts, folder: Path, status: Status) -> Run:
+    merged = facts.merged
+    tags = {str(key): str(value) for key, value in lines.mapping(merged.get("tags")).items()}
+    named: lines.Record = {key: merged.get(key) for key in ("name", "project")}
+    texts = _apply(facts.notes, tags, named)
+    user = lines.mapping(merged.get("user"))
+    started_at, ended_at = lines.moment(merged.get("started_at")), lines.moment(merged.get("ended_at"))
+    return Run(
+        run_id=lines.text(merged.get("run_id")) or folder.name,
+        job_id=lines.text(merged.get("job_id")) or lines.text(merged.get("run_id")) or folder.name,
+        status=status,
+        command=_command(merged.get("command")),
+        cwd=lines.text(merged.get("cwd")),
+        name=lines.text(named["name"]),
+        project=lines.text(named["project"]),
+        message=lines.text(merged.get("message")),
+        tags=tags,
+        notes=tuple(texts),
+        host=lines.text(merged.get("host")),
+        user=lines.text(user.get("name")) or (str(user["uid"]) if "uid" in user else None),
+        exit_code=lines.whole(merged.get("exit_code")),
+        signal=lines.text(merged.get("signal")),
+        started_at=started_at,
+        ended_at=ended_at,
+        wall_seconds=lines.number(merged.get("wall_seconds")),
+        samples=lines.whole(merged.get("samples")),
+        summary=_values(merged.get("summary")),
+        by_command=_shares(merged.get("by_command")),
+        limits=_limits(merged.get("limits")),
+        provenance=_provenance(facts),
+        outputs=_outputs(merged.get("outputs")),
+        folder=str(folder),
+        disk_bytes=disk_bytes(folder),
+        definitions=facts.definitions,
+        context=_context(merged),
+    )
+
+
+def _context(merged: lines.Record) -> lines.Record:
+    """Keep what has no field of its own, limits with their sources and the details of the host included."""
+    rest = {key: value for key, value in merged.items() if key not in _TAKEN}
+    if "host_details" in merged:
+        rest["host"] = merged["host_details"]
+    how = lines.mapping(merged.get("provenance"))
+    more = {key: value for key, value in how.items() if key not in ("selected", "missing", "origin")}
+    return rest | more
+
+
+def _apply(notes: list[lines.Record], tags: dict[str, str], named: lines.Record) -> list[str]:
+    """Lay what people added over what was recorded; returns their texts."""
+    texts = []
+    for note in notes:
+        for key, value in lines.mapping(note.get("tags")).items():
+            if value is None:
+                tags.pop(key, None)
+            else:
+                tags[key] = str(value)
+        for field in ("name", "project"):
+            if note.get("type") == field:
+                named[field] = note.get(field)
+        if note.get("type") == "note" and isinstance(note.get("text"), str):
+            texts.append(str(note["text"]))
+    return texts
+
+
+def _command(raw: object) -> tuple[str, ...]:
+    return tuple(str(word) for word in raw) if isinstance(raw, list) else ()
+
+
+def _values(raw: object) -> dict[str, Value]:
+    found = lines.mapping(raw).items()
+    return {
+        key: value
+        for key, value in found
+        if isinstance(value, int | float | str) and not isinstance(value, bool)
+    }
+
+
+def _counts(raw: object) -> dict[str, int]:
+    return {key: n for key, value in lines.mapping(raw).items() if (n := lines.whole(value)) is not None}
+
+
+def _reasons(raw: object) -> dict[str, str]:
+    return {key: str(value) for key, value in lines.mapping(raw).items()}
+
+
+def _limits(raw: object) -> Limits:
+    found = lines.mapping(raw)
+    return Limits(memory_bytes=lines.whole(found.get("memory_bytes")), cpus=lines.number(found.get("cpus")))
+
+
+def _rows(raw: object) -> list[lines.Record]:
+    return [row for row in raw if isinstance(row, dict)] if isinstance(raw, list) else []
+
+
+def _shares(raw: object) -> tuple[CommandShare, ...]:
+    return tuple(
+        CommandShare(
+            command=str(row["command"]),
+            cpu_seconds=lines.number(row.get("cpu_seconds")),
+            peak_rss_bytes=lines.whole(row.get("peak_rss_bytes")),
+            processes=lines.whole(row.get("processes")),
+        )
+        for row in _rows(raw)
+        if "command" in row
+    )
+
+
+def _outputs(raw: object) -> tuple[Output, ...]:
+    return tuple(
+        Output(
+            stream=str(row["stream"]),
+            mode=str(row.get("mode", "captured")),
+            path=str(row.get("path", row["stream"])),
+            offset=lines.whole(row.get("offset")) or 0,
+        )
+        for row in _rows(raw)
+        if "stream" in row
+    )
+
+
+def _provenance(facts: Facts) -> Provenance:
+    merged = facts.merged
+    found = lines.mapping(merged.get("provenance"))
+    selected = found.get("selected")
+    dropped = _counts(merged.get("dropped"))
+    if facts.unreadable:
+        dropped[UNREADABLE] = facts.unreadable
+    return Provenance(
+        selected=tuple(map(str, selected)) if isinstance(selected, list) else (),
+        missing=_reasons(found.get("missing")),
+        dropped=dropped,
+        inexact=_reasons(merged.get("inexact")),
+        origin=lines.text(found.get("origin")) or "jobmeter",
+    )
+
+
+def disk_bytes(folder: Path) -> int:
+    """Sum the sizes of a folder's files."""
+    total = 0
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                total += (
+                    entry.stat(follow_symlinks=False).st_size if entry.is_file(follow_symlinks=False) else 0
+                )
+            except FileNotFoundError:
+                continue  # compressed and replaced between listing and asking
+    return total
+
+
+def read_windows(folder: Path, offset: int = 0) -> Iterator[Window]:
+    """Yield every window of `usage.jsonl` from a byte offset on."""
+    reader = lines.WindowReader()
+    for piece in tailer.pieces(folder, "usage.jsonl", offset, closed=True):
+        yield from reader.read(piece.lines)
+
+
+def read_events(folder: Path, offset: int = 0) -> Iterator[Event]:
+    """Yield every event from a byte offset on."""
+    for piece in tailer.pieces(folder, "events.jsonl", offset, closed=True):
+        for line in piece.lines:
+            event = lines.event(line)
+            if event is not None:
+                yield event
