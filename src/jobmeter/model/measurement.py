@@ -1,10 +1,10 @@
 """What a number is: its kind, unit, scope, how readings of it fold, and which statistics a run keeps.
 
-The recorder imports this module while the job runs, so it is written without dataclasses (their
-import costs more than recording `true` does).
+The recorder imports this module while the job runs, so it is written without dataclasses and
+`enum` (their imports cost more than recording `true` does).
 """
 
-from enum import Enum
+from jobmeter.model.words import Enum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

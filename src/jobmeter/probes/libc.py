@@ -4,7 +4,7 @@ Goes through `_ctypes`, the C half of ctypes, because the Python half costs 3 ms
 """
 
 import os
-import struct
+import sys
 
 PR_SET_CHILD_SUBREAPER = 36
 PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK = 1, 1
@@ -28,17 +28,15 @@ def open_task_clock() -> int | None:
         return None
     flags = _DISABLED | _INHERIT | _EXCLUDE_KERNEL | _EXCLUDE_HV | _ENABLE_ON_EXEC
     # struct perf_event_attr, version 0: type, size, config, sample_period, sample_type, read_format, flags, ...
-    attributes = struct.pack(
-        "IIQQQQQIIQ", PERF_TYPE_SOFTWARE, 64, PERF_COUNT_SW_TASK_CLOCK, 0, 0, 0, flags, 0, 0, 0
-    )
+    words = ((PERF_TYPE_SOFTWARE, 4), (64, 4), (PERF_COUNT_SW_TASK_CLOCK, 8), (0, 8), (0, 8), (0, 8), (flags, 8), (0, 16))
+    attributes = b"".join(value.to_bytes(size, sys.byteorder) for value, size in words)
     fd = _call("syscall", (number, attributes, 0, -1, -1, _PERF_FLAG_FD_CLOEXEC))
     return fd if fd is not None and fd >= 0 else None
 
 
 def read_counter(fd: int) -> int:
     """Read a perf counter: nanoseconds for the task clock."""
-    value: int = struct.unpack("Q", os.read(fd, 8))[0]
-    return value
+    return int.from_bytes(os.read(fd, 8), sys.byteorder)
 
 
 def _call(function: str, arguments: tuple[int | bytes, ...]) -> int | None:

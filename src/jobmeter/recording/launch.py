@@ -113,5 +113,5 @@ def _exec(command: list[str]) -> None:
 def _candidates(name: str) -> list[str]:
     if "/" in name:
         return [name]
-    folders = os.get_exec_path()
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return [os.path.join(folder or ".", name) for folder in folders] if name else []

@@ -1,6 +1,5 @@
 """Turns what happens to the job into records: context, samples, events, output index, the end."""
 
-from jobmeter.recording import report
 from jobmeter.recording.outcome import Outcome
 from jobmeter.runfolder import writer
 
@@ -113,50 +112,62 @@ class Recorder:
 
     def end(self, ending: "Ending", *, children_left: bool) -> Outcome:
         """Take the last look, write the end, and give the caller what it needs."""
-        left = self._last_look(children_left)
-        sampler = self._sampler
-        if sampler is None:
-            raise RuntimeError("the last look makes a sampler")
-        self._index_rest()
-        from jobmeter.recording import exactness
+        from jobmeter.recording import report
 
-        summary = sampler.summary.values()
-        inexact = {**sampler.inexact, **exactness.judge(summary, self._job, self._watch, subreaper=self.plan.subreaper)}
-        if "wait_maxrss" not in summary and self._job.ours:
-            summary["wait_maxrss_floor"] = self.plan.recorder_rss_bytes
-        headlines = report.headlines_of(summary, inexact)
-        facts: Record = {
-            "samples": sampler.samples,
-            "summary": summary,
-            **_present("by_command", sampler.attribution.records()),
-            **_present("processes_left", left),
-            **_present("inexact", inexact),
-            **_present("dropped", {**self.plan.folder.dropped(), **self._lost_output()}),
-        }
+        if self._sampler is None and not children_left:
+            facts = self._accounts()
+        else:
+            facts = self._last_sample(children_left=children_left)
+        self._index_rest()
+        facts.update(_present("dropped", {**self.plan.folder.dropped(), **self._lost_output()}))
+        headlines = report.headlines_of(facts)
         end = report.end_record(ending, began=self._began, state=report.status(ending), facts=facts)
         self.plan.folder.run.append(end)
         start = self.plan.start
         self.plan.folder.write_info(report.info(start, self._context, end, headlines, self.plan.folder.path or ""))
         self.plan.folder.close()
-        sampler.close()
         self._job.close()
         return Outcome(ending.exit_code, self.plan.folder.path, start, self._context, end, headlines)
 
-    def _last_look(self, children_left: bool) -> list["Record"]:
-        if self._sampler is None:
-            from jobmeter.recording import selection
+    def _accounts(self) -> "Record":
+        """Read the totals once: the job ended before it was worth a sample."""
+        from jobmeter.recording import accounts
 
-            chosen = self.plan.selection or selection.default(self.plan.paths, only=("wait", "cgroup"))
-            self._sampler = self._make_sampler(chosen)
-            self._write_context(chosen)
-            if not children_left:
-                self._sampler.totals()
-                return []
-        self._sampler.sample(final=True)
+        chosen = self.plan.selection or accounts.selection(self.plan.paths)
+        summary = accounts.read(self._job, chosen)
+        self._write_context(chosen)
+        return {"samples": 0, "summary": self._with_floor(summary)}
+
+    def _with_floor(self, summary: "dict[str, int | float | str]") -> "dict[str, int | float | str]":
+        """Where no process outgrew the recorder, its size is all that is known of the largest."""
+        if "wait_maxrss" not in summary and self._job.ours:
+            summary["wait_maxrss_floor"] = self.plan.recorder_rss_bytes
+        return summary
+
+    def _last_sample(self, *, children_left: bool) -> "Record":
+        from jobmeter.recording import exactness
+
+        if self._sampler is None:
+            self.begin_sampling()
+        sampler = self._sampler
+        if sampler is None:
+            raise RuntimeError("sampling was just begun")
+        sampler.sample(final=True)
         if self._watch is not None:
             self._watch.look()
-        if not children_left:
-            return []
+        left = self._left_behind() if children_left else []
+        sampler.close()
+        summary = sampler.summary.values()
+        inexact = exactness.judge(summary, self._job, self._watch, subreaper=self.plan.subreaper)
+        return {
+            "samples": sampler.samples,
+            "summary": self._with_floor(summary),
+            **_present("by_command", sampler.attribution.records()),
+            **_present("processes_left", left),
+            **_present("inexact", inexact),
+        }
+
+    def _left_behind(self) -> list["Record"]:
         left: list[Record] = [
             {"pid": process.pid, "command": process.command} for process in self._job.processes.values()
         ]

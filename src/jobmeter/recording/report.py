@@ -9,12 +9,11 @@ from jobmeter.runfolder import jsontext, writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from jobmeter.recording.supervise import Ending
 
     Record = dict[str, object]
 
+_NOT_FOR_PEOPLE = ("type", "timestamp", "measurements")
 _CANCELLING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL")
 
 
@@ -45,7 +44,7 @@ def end_record(ending: "Ending", *, began: float, state: str, facts: "Record") -
 
 def info(start: "Record", context: "Record", end: "Record", headlines: "Record", folder: str) -> str:
     """Render `info.json`: everything known, with the summary where readers of con-duct's file look for it."""
-    merged = {key: value for key, value in {**start, **context, **end}.items() if key not in ("type", "timestamp")}
+    merged = {key: value for key, value in {**start, **context, **end}.items() if key not in _NOT_FOR_PEOPLE}
     command = start.get("command")
     merged["jobmeter_version"] = jobmeter.__version__
     merged["headline"] = headlines
@@ -191,6 +190,6 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
-def headlines_of(summary: "Mapping[str, int | float | str]", inexact: "Mapping[str, str]") -> "Record":
+def headlines_of(facts: "Record") -> "Record":
     """Derive the headline numbers as plain values."""
-    return dict(headline.headlines(summary, inexact))
+    return dict(headline.headlines(_mapping(facts["summary"]), _mapping(facts.get("inexact"))))  # type: ignore[arg-type]  # plain values only

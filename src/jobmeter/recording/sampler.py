@@ -4,6 +4,7 @@ from jobmeter import collectors
 from jobmeter.aggregation import windows
 from jobmeter.aggregation.summary import Summary
 from jobmeter.model.measurement import Measurement, Scope
+from jobmeter.recording import accounts
 from jobmeter.recording.attribution import Attribution
 from jobmeter.runfolder import jsontext, writer
 
@@ -37,7 +38,6 @@ class Sampler:
         "_sources",
         "attribution",
         "definitions",
-        "inexact",
         "samples",
         "summary",
     )
@@ -69,16 +69,10 @@ class Sampler:
         self._job_keys = frozenset(k for k, m in self.definitions.items() if m.scope is not Scope.PROCESS)
         self.summary = Summary(self.definitions, self._starts_at_zero)
         self.attribution = Attribution()
-        self.inexact: dict[str, str] = {}
         self.samples = 0
 
     def _starts_at_zero(self, definition: Measurement) -> bool:
-        """Whether a counter counted nothing before the job began."""
-        if not self._job.ours:
-            return False
-        if definition.scope is Scope.PROCESS or definition.tool in ("wait", "proc"):
-            return True
-        return definition.tool == "cgroup" and not definition.key.startswith("cgroup_outer_")
+        return accounts.starts_at_zero(definition, ours=self._job.ours)
 
     def sample(self, *, final: bool = False) -> None:
         """Read all sources once and write what they said."""
@@ -95,11 +89,6 @@ class Sampler:
         self._write_job_line()
         if reporting:
             self._report(now)
-
-    def totals(self) -> None:
-        """Read the accounts once, for a job that ended before its first sample."""
-        for name, source in self._sources.items():
-            self._read(name, source)
 
     def _read(self, name: str, source: "Source") -> None:
         at = self._clock.monotonic()

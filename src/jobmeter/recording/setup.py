@@ -8,7 +8,7 @@ import jobmeter
 from jobmeter.errors import RecordError
 from jobmeter.probes import libc, procfs
 from jobmeter.probes.paths import Paths
-from jobmeter.recording import launch, report
+from jobmeter.recording import launch
 from jobmeter.recording.context import boot_id
 from jobmeter.recording.outcome import Outcome
 from jobmeter.runfolder import writer
@@ -157,6 +157,8 @@ def _cwd() -> str:
 
 def give_up(plan: Plan, name: str, error: launch.ExecError, clock: "Clock") -> Outcome:
     """Record that the command could not be started, and say so as a shell would."""
+    from jobmeter.recording import report
+
     reason = "command not found" if error.exit_code == launch.NOT_FOUND else str(error).lower()
     shown = name.encode("utf-8", "backslashreplace").decode()[:200]
     print(f"jobmeter: {shown}: {reason}", file=sys.stderr)
