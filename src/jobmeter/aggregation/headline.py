@@ -72,7 +72,9 @@ def memory_peak(summary: "Summary", inexact: "Mapping[str, str]") -> "Figures | 
     if not low and not high:
         return None
     value = low or high
-    return _figures(value, low, max(high, value), low_keys or high_keys, exact=False if inexact else low == high)
+    return _figures(
+        value, low, max(high, value), low_keys or high_keys, exact=False if inexact else low == high
+    )
 
 
 _LOW_KEYS = (

@@ -32,10 +32,23 @@ class Span:
 class Buffer:
     """Raw readings of one scope since the last window that was kept."""
 
-    __slots__ = ("_carry", "_definitions", "_floor", "_last", "_readings", "_seeds", "_starts_at_zero", "samples", "spans")
+    __slots__ = (
+        "_carry",
+        "_definitions",
+        "_floor",
+        "_last",
+        "_readings",
+        "_seeds",
+        "_starts_at_zero",
+        "samples",
+        "spans",
+    )
 
     def __init__(
-        self, definitions: "Mapping[str, Measurement]", starts_at_zero: "Callable[[Measurement], bool]", begin: float
+        self,
+        definitions: "Mapping[str, Measurement]",
+        starts_at_zero: "Callable[[Measurement], bool]",
+        begin: float,
     ) -> None:
         self._definitions = definitions
         self._starts_at_zero = starts_at_zero
@@ -138,20 +151,21 @@ def _reduce_gauge(
         elif reduce is Reduce.MIN:
             folded[at] = min(known, value)
         else:
-            raise ValueError(f"{definition.key}: {reduce.value} needs all samples; declare it for the run's summary")
+            raise ValueError(
+                f"{definition.key}: {reduce.value} needs all samples; declare it for the run's summary"
+            )
 
 
-def render(folded: "Folded") -> "dict[str, Value | dict[str, int] | dict[str, object]]":
+def render(folded: "Folded") -> dict[str, object]:
     """Arrange folded values as one line of `usage.jsonl` holds them."""
-    measurements: dict[str, Value | dict[str, int] | dict[str, object]] = {}
+    plain: dict[str, object] = {}
+    by_key: dict[str, dict[str, object]] = {}
     for (key, instance), value in folded.items():
-        if not instance:
-            measurements[key] = value
-            continue
-        by_instance = measurements.setdefault(key, {})
-        if isinstance(by_instance, dict):
-            by_instance[instance] = value  # type: ignore[index]  # keys with instances never hold a plain tally
-    return measurements
+        if instance:
+            by_key.setdefault(key, {})[instance] = value
+        else:
+            plain[key] = value
+    return {**plain, **by_key}
 
 
 def top_instances(folded: "Folded", limit: int = TOP) -> "Folded":

@@ -17,26 +17,37 @@ if TYPE_CHECKING:
     from jobmeter.collectors import Job, Process, Reading, Source
     from jobmeter.probes.paths import Paths
 
-_GAUGE = (Reduce.MAX, Reduce.LAST)
-_TOTAL = (Stat.PEAK, Stat.MEAN)
-_BYTES, _PROCESS, _JOB = Unit.BYTES, Scope.PROCESS, Scope.JOB
+
+def _of_process(key: str, unit: Unit, about: str, reduce: tuple[Reduce, ...] = (Reduce.MAX,)) -> Measurement:
+    kind = Kind.COUNTER if reduce == (Reduce.DELTA,) else Kind.GAUGE
+    return Measurement(key, kind, unit, Scope.PROCESS, reduce, (), about)
+
+
+def _of_job(key: str, unit: Unit, about: str) -> Measurement:
+    return Measurement(key, Kind.GAUGE, unit, Scope.JOB, (Reduce.MAX,), (Stat.PEAK, Stat.MEAN), about)
+
+
+_HIGH_AND_LAST, _COUNT = (Reduce.MAX, Reduce.LAST), (Reduce.DELTA,)
 
 MEASUREMENTS = (
-    Measurement("proc_rss", Kind.GAUGE, _BYTES, _PROCESS, _GAUGE, (), "resident set size"),
-    Measurement("proc_hwm", Kind.GAUGE, _BYTES, _PROCESS, (Reduce.MAX,), (), "largest resident set size so far (VmHWM)"),
-    Measurement("proc_pss", Kind.GAUGE, _BYTES, _PROCESS, _GAUGE, (), "resident size, shared pages divided by their users"),
-    Measurement("proc_cputime", Kind.COUNTER, Unit.SECONDS, _PROCESS, (Reduce.DELTA,), (), "CPU time of the process itself"),
-    Measurement("proc_pdcpu", Kind.GAUGE, Unit.PERCENT, _PROCESS, (Reduce.MAX,), (), "CPU over one sampling interval, 100 = one core"),
-    Measurement("proc_read_bytes", Kind.COUNTER, _BYTES, _PROCESS, (Reduce.DELTA,), (), "read from storage, reaped children included"),
-    Measurement("proc_write_bytes", Kind.COUNTER, _BYTES, _PROCESS, (Reduce.DELTA,), (), "written to storage, reaped children included"),
-    Measurement("proc_threads", Kind.GAUGE, Unit.COUNT, _PROCESS, (Reduce.MAX,), (), "threads"),
-    Measurement("proc_state", Kind.CATEGORICAL, Unit.NONE, _PROCESS, (Reduce.TALLY,), (), "scheduler state, in how many samples"),
-    Measurement("proc_cmd", Kind.LABEL, Unit.NONE, _PROCESS, (Reduce.LAST,), (), "command line"),
-    Measurement("proc_count", Kind.GAUGE, Unit.COUNT, _JOB, (Reduce.MAX,), _TOTAL, "processes alive"),
-    Measurement("proc_rss_total", Kind.GAUGE, _BYTES, _JOB, (Reduce.MAX,), _TOTAL, "sum of resident sizes, shared pages counted once per process"),
-    Measurement("proc_hwm_total", Kind.GAUGE, _BYTES, _JOB, (Reduce.MAX,), (Stat.PEAK,), "sum of the largest resident sizes of live processes"),
-    Measurement("proc_pss_total", Kind.GAUGE, _BYTES, _JOB, (Reduce.MAX,), _TOTAL, "sum of proportional sizes: shared pages counted once"),
-    Measurement("proc_cputime_total", Kind.COUNTER, Unit.SECONDS, _JOB, (Reduce.DELTA,), (Stat.TOTAL,), "CPU time sampling attributed to a process"),
+    _of_process("proc_rss", Unit.BYTES, "resident set size", _HIGH_AND_LAST),
+    _of_process("proc_hwm", Unit.BYTES, "largest resident set size so far (VmHWM)"),
+    _of_process("proc_pss", Unit.BYTES, "resident size, shared pages divided by their users", _HIGH_AND_LAST),
+    _of_process("proc_cputime", Unit.SECONDS, "CPU time of the process itself", _COUNT),
+    _of_process("proc_pdcpu", Unit.PERCENT, "CPU over one sampling interval, 100 = one core"),
+    _of_process("proc_read_bytes", Unit.BYTES, "read from storage, reaped children included", _COUNT),
+    _of_process("proc_write_bytes", Unit.BYTES, "written to storage, reaped children included", _COUNT),
+    _of_process("proc_threads", Unit.COUNT, "threads"),
+    Measurement("proc_state", Kind.CATEGORICAL, Unit.NONE, Scope.PROCESS, (Reduce.TALLY,), (), "scheduler state"),
+    Measurement("proc_cmd", Kind.LABEL, Unit.NONE, Scope.PROCESS, (Reduce.LAST,), (), "command line"),
+    _of_job("proc_count", Unit.COUNT, "processes alive"),
+    _of_job("proc_rss_total", Unit.BYTES, "sum of resident sizes, shared pages counted once per process"),
+    _of_job("proc_hwm_total", Unit.BYTES, "sum of the largest resident sizes of live processes"),
+    _of_job("proc_pss_total", Unit.BYTES, "sum of proportional sizes: shared pages counted once"),
+    Measurement(
+        "proc_cputime_total", Kind.COUNTER, Unit.SECONDS, Scope.JOB, _COUNT, (Stat.TOTAL,),
+        "CPU time sampling attributed to a process",
+    ),
 )  # fmt: skip
 
 _STATUS_SECONDS = 5.0
@@ -44,7 +55,9 @@ _STATUS_SECONDS = 5.0
 
 def missing(paths: "Paths") -> str | None:
     """Say why processes cannot be read here."""
-    return None if procfs.read_file(f"{paths.proc}/self/stat") else f"no {paths.proc}: not Linux, or not mounted"
+    return (
+        None if procfs.read_file(f"{paths.proc}/self/stat") else f"no {paths.proc}: not Linux, or not mounted"
+    )
 
 
 class PssBudget:
@@ -85,7 +98,17 @@ class PssBudget:
 class ProcSource:
     """Reads what moved since the last sample."""
 
-    __slots__ = ("_attributed_ns", "_budget", "_cpu_ns", "_hwm", "_job", "_keys", "_read_at", "_rss", "_status_at")
+    __slots__ = (
+        "_attributed_ns",
+        "_budget",
+        "_cpu_ns",
+        "_hwm",
+        "_job",
+        "_keys",
+        "_read_at",
+        "_rss",
+        "_status_at",
+    )
 
     def __init__(self, job: "Job", keys: frozenset[str]) -> None:
         self._job = job
@@ -159,10 +182,18 @@ class ProcSource:
         if "proc_rss_total" in self._keys and processes:
             yield "proc_rss_total", "", rss_total
         if "proc_hwm_total" in self._keys and processes:
-            yield "proc_hwm_total", "", sum([max(self._hwm.get(p.instance, 0), p.rss_bytes) for p in processes])
+            yield (
+                "proc_hwm_total",
+                "",
+                sum([max(self._hwm.get(p.instance, 0), p.rss_bytes) for p in processes]),
+            )
         if "proc_cputime_total" in self._keys:
             yield "proc_cputime_total", "", self._attributed_ns / 1e9
-        if processes and not self._keys.isdisjoint(("proc_pss", "proc_pss_total")) and self._budget.due(now, rss_total):
+        if (
+            processes
+            and not self._keys.isdisjoint(("proc_pss", "proc_pss_total"))
+            and self._budget.due(now, rss_total)
+        ):
             yield from self._pss(processes, now, rss_total)
 
     def _pss(self, processes: "list[Process]", now: float, rss_total: int) -> "Iterator[Reading]":

@@ -24,12 +24,24 @@ def _counter(key: str, unit: Unit, about: str) -> Measurement:
 
 MEASUREMENTS = (
     _counter("wait_cputime", Unit.SECONDS, "CPU time of all processes of the job, ended ones included"),
-    _counter("wait_task_clock", Unit.SECONDS, "CPU time by an inherited perf task clock, auto-reaped children included"),
+    _counter(
+        "wait_task_clock",
+        Unit.SECONDS,
+        "CPU time by an inherited perf task clock, auto-reaped children included",
+    ),
     Measurement(
-        "wait_maxrss", Kind.GAUGE, Unit.BYTES, Scope.JOB, (Reduce.MAX,), (), "largest resident size of any reaped process"
+        "wait_maxrss",
+        Kind.GAUGE,
+        Unit.BYTES,
+        Scope.JOB,
+        (Reduce.MAX,),
+        (),
+        "largest resident size of any reaped process",
     ),
     _counter("wait_read_bytes", Unit.BYTES, "bytes the job caused to be read from storage"),
-    _counter("wait_write_bytes", Unit.BYTES, "bytes the job caused to be written to storage, less those cancelled"),
+    _counter(
+        "wait_write_bytes", Unit.BYTES, "bytes the job caused to be written to storage, less those cancelled"
+    ),
     _counter("wait_rchar", Unit.BYTES, "bytes passed to read calls, page cache and pipes included"),
     _counter("wait_wchar", Unit.BYTES, "bytes passed to write calls, page cache and pipes included"),
     _counter("wait_majflt", Unit.COUNT, "page faults of reaped processes that needed storage"),
@@ -41,7 +53,9 @@ _IO_KEYS = ("wait_rchar", "wait_wchar", "wait_read_bytes", "wait_write_bytes")
 
 def missing(paths: "Paths") -> str | None:
     """Say why the kernel's accounting cannot be used here."""
-    return None if procfs.read_file(f"{paths.proc}/self/stat") else f"no {paths.proc}: not Linux, or not mounted"
+    return (
+        None if procfs.read_file(f"{paths.proc}/self/stat") else f"no {paths.proc}: not Linux, or not mounted"
+    )
 
 
 class WaitSource:

@@ -73,7 +73,12 @@ class Option:
     __slots__ = ("convert", "default", "flags", "help", "metavar", "name")
 
     def __init__(
-        self, flags: str, metavar: str, convert: "Callable[[str], Setting]", default: "Setting", help_text: str
+        self,
+        flags: str,
+        metavar: str,
+        convert: "Callable[[str], Setting]",
+        default: "Setting",
+        help_text: str,
     ) -> None:
         self.flags = tuple(flags.split())
         self.name = self.flags[-1].lstrip("-").replace("-", "_")
@@ -164,7 +169,7 @@ OPTIONS: tuple[Option, ...] = (
            "which output to keep"),
     Option("--pty", "auto|always|never", _choice("auto", "always", "never"), "auto", "give the job a terminal"),
     Option("--timeout", "SECONDS", seconds, None, "end the job after this long (exit code 124)"),
-    Option("--on-memory", "SHARE signal:NAME", _on_memory, None, "send a signal when memory reaches a share of its limit"),
+    Option("--on-memory", "SHARE signal:NAME", _on_memory, None, "signal the job when memory nears its limit"),
     Option("--wait-for-children", "", _truth, False, "keep measuring until background children end"),
     Option("--summary", "text|json|none", _choice("text", "json", "none"), "text", "the summary on stderr at the end"),
     Option("-q --quiet", "", _truth, False, "print nothing of our own but errors"),
@@ -249,7 +254,9 @@ def _read_toml(path: str) -> "dict[str, Setting]":
         with open(path, "rb") as file:
             table = tomllib.load(file)
     except OSError as error:
-        raise RecordError(f"cannot read {_printable(path)}: {error.strerror}", hint="check --config") from None
+        raise RecordError(
+            f"cannot read {_printable(path)}: {error.strerror}", hint="check --config"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RecordError(f"{_printable(path)} is not valid TOML: {error}", hint="mend that line") from None
     values: dict[str, Setting] = {}
@@ -258,7 +265,9 @@ def _read_toml(path: str) -> "dict[str, Setting]":
         option = by_name.get(key.replace("-", "_"))
         if option is None:
             known = ", ".join(sorted(by_name))
-            raise RecordError(f"unknown setting {_printable(key)} in {_printable(path)}", hint=f"use one of {known}")
+            raise RecordError(
+                f"unknown setting {_printable(key)} in {_printable(path)}", hint=f"use one of {known}"
+            )
         values[option.name] = _from_toml(option, value, f"{key} in {path}")
     return values
 
@@ -280,7 +289,9 @@ def help_text() -> str:
     rows = []
     for option in OPTIONS:
         flags = ", ".join(option.flags) + (f" {option.metavar}" if option.metavar else "")
-        rows.append(f"  {flags:<34} {option.help}" if len(flags) < 34 else f"  {flags}\n{'':<37}{option.help}")
+        rows.append(
+            f"  {flags:<34} {option.help}" if len(flags) < 34 else f"  {flags}\n{'':<37}{option.help}"
+        )
     return "\n".join(
         [
             "usage: jobmeter run [options] [--] COMMAND [ARGUMENT ...]",

@@ -82,7 +82,7 @@ class Measurement:
 
     __slots__ = ("about", "key", "kind", "reduce", "scope", "summary", "unit")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # a definition has seven parts; tables of them read best without names
         self,
         key: str,
         kind: Kind,
@@ -163,7 +163,9 @@ def problems(measurements: "Iterable[Measurement]") -> list[str]:
 
 
 def _problems_of(m: Measurement) -> list[str]:
-    found = [f"{m.key}: {r.value} is not legal for a {m.kind.value}" for r in m.reduce if r not in LEGAL[m.kind]]
+    found = [
+        f"{m.key}: {r.value} is not legal for a {m.kind.value}" for r in m.reduce if r not in LEGAL[m.kind]
+    ]
     if not m.reduce:
         found.append(f"{m.key}: no reduce")
     if m.tool not in TOOLS:

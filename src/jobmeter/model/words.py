@@ -6,7 +6,7 @@ Type checkers see the real `enum.Enum`: members, exhaustiveness and lookups are 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from enum import Enum as Enum
+    from enum import Enum as Enum  # noqa: PLC0414  # re-exported
 else:
 
     class _Members(type):

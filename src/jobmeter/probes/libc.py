@@ -28,7 +28,16 @@ def open_task_clock() -> int | None:
         return None
     flags = _DISABLED | _INHERIT | _EXCLUDE_KERNEL | _EXCLUDE_HV | _ENABLE_ON_EXEC
     # struct perf_event_attr, version 0: type, size, config, sample_period, sample_type, read_format, flags, ...
-    words = ((PERF_TYPE_SOFTWARE, 4), (64, 4), (PERF_COUNT_SW_TASK_CLOCK, 8), (0, 8), (0, 8), (0, 8), (flags, 8), (0, 16))
+    words = (
+        (PERF_TYPE_SOFTWARE, 4),
+        (64, 4),
+        (PERF_COUNT_SW_TASK_CLOCK, 8),
+        (0, 8),
+        (0, 8),
+        (0, 8),
+        (flags, 8),
+        (0, 16),
+    )
     attributes = b"".join(value.to_bytes(size, sys.byteorder) for value, size in words)
     fd = _call("syscall", (number, attributes, 0, -1, -1, _PERF_FLAG_FD_CLOEXEC))
     return fd if fd is not None and fd >= 0 else None
@@ -43,7 +52,8 @@ def _call(function: str, arguments: tuple[int | bytes, ...]) -> int | None:
     try:
         import _ctypes
 
-        address = _ctypes.dlsym(_ctypes.dlopen(None, 0), function)
+        # None means this very program, which libc is part of
+        address = _ctypes.dlsym(_ctypes.dlopen(None, 0), function)  # type: ignore[arg-type]  # typeshed forgot it
     except (ImportError, AttributeError, OSError):
         return None
     result: int = _ctypes.call_function(address, arguments)

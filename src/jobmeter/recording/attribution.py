@@ -54,7 +54,9 @@ class Attribution:
 
     def records(self) -> list[dict[str, object]]:
         """Render the largest users first."""
-        ranked = sorted(self.shares.items(), key=lambda item: (-item[1].cpu_ns, -item[1].peak_rss_bytes, item[0]))
+        ranked = sorted(
+            self.shares.items(), key=lambda item: (-item[1].cpu_ns, -item[1].peak_rss_bytes, item[0])
+        )
         return [
             {
                 "command": command,

@@ -24,9 +24,24 @@ _EAGAIN, _EIO = 11, 5
 class Channel:
     """One relayed output: the job writes to `job_end`, we pass it on to `sink` and keep a copy."""
 
-    __slots__ = ("_copy", "_nonblocking", "_pending", "captured", "indexed", "is_pty", "job_end", "lost", "open", "sink", "source", "stream")
+    __slots__ = (
+        "_copy",
+        "_nonblocking",
+        "_pending",
+        "captured",
+        "indexed",
+        "is_pty",
+        "job_end",
+        "lost",
+        "open",
+        "sink",
+        "source",
+        "stream",
+    )
 
-    def __init__(self, stream: str, source: int, job_end: int, sink: int, *, copy: int | None, is_pty: bool) -> None:
+    def __init__(
+        self, stream: str, source: int, job_end: int, sink: int, *, copy: int | None, is_pty: bool
+    ) -> None:
         self.stream = stream
         self.source = source
         os.set_blocking(source, False)
@@ -150,8 +165,13 @@ class Plan:
 
     def records(self) -> list[dict[str, object]]:
         """Say where each stream went, for the run's context."""
-        captured = [{"stream": c.stream, "mode": "captured", "path": c.stream, "offset": 0} for c in self.channels]
-        files = [{"stream": i.stream, "mode": "inherited", "path": i.path, "offset": i.offset} for i in self.inherited]
+        captured = [
+            {"stream": c.stream, "mode": "captured", "path": c.stream, "offset": 0} for c in self.channels
+        ]
+        files = [
+            {"stream": i.stream, "mode": "inherited", "path": i.path, "offset": i.offset}
+            for i in self.inherited
+        ]
         return [*captured, *files]
 
 

@@ -57,3 +57,18 @@ class Cadence:
         self._taken += 1
         while self.due() <= now:
             self._taken += 1
+
+
+class Timing:
+    """The clock of one recording, when it began, and what is due when."""
+
+    __slots__ = ("began", "cadence", "clock", "deadline", "report_interval")
+
+    def __init__(
+        self, clock: "Clock", *, sample_interval: float, report_interval: float, timeout: float | None
+    ) -> None:
+        self.clock = clock
+        self.began = clock.monotonic()
+        self.cadence = Cadence(self.began, sample_interval)
+        self.report_interval = report_interval
+        self.deadline = None if timeout is None else self.began + timeout

@@ -1,7 +1,6 @@
 """What was true when the job began: host, user, limits, commit, allowed environment. Gathered while it runs."""
 
 import os
-import sys
 
 from jobmeter.probes import procfs
 
@@ -73,7 +72,9 @@ def limits(paths: "Paths", environ: "Mapping[str, str]", places: "Places | None"
         cgroup=cgroupfs.memory_limit(places), slurm=_slurm_memory(environ), host=host_memory(paths)
     )
     cpus = _tightest(
-        cgroup=cgroupfs.cpu_quota(places), slurm=_number(environ.get("SLURM_CPUS_PER_TASK")), affinity=_affinity()
+        cgroup=cgroupfs.cpu_quota(places),
+        slurm=_number(environ.get("SLURM_CPUS_PER_TASK")),
+        affinity=_affinity(),
     )
     found: dict[str, object] = {}
     if memory is not None:
@@ -89,7 +90,7 @@ def _tightest(**limits: float | None) -> tuple[float, str] | None:
 
 
 def _affinity() -> float | None:
-    if sys.platform == "linux":
+    if hasattr(os, "sched_getaffinity"):
         return float(len(os.sched_getaffinity(0)))
     return float(os.cpu_count() or 0) or None
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from jobmeter.recording.setup import Plan
 
 
-def build(plan: "Plan", job: "Job", outputs: "Outputs", chosen: "Selection", clock: "Clock") -> dict[str, object]:
+def build(
+    plan: "Plan", job: "Job", outputs: "Outputs", chosen: "Selection", clock: "Clock"
+) -> dict[str, object]:
     """Gather the context of a run."""
     from jobmeter.config import redaction
 

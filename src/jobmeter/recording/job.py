@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 class Job:
     """A running command and everything it started."""
 
-    __slots__ = ("_thread_io", "group", "ours", "own_cgroup", "paths", "pid", "recorder_rss_bytes", "table", "task_clock_fd")
+    __slots__ = (
+        "_thread_io",
+        "group",
+        "ours",
+        "own_cgroup",
+        "paths",
+        "pid",
+        "recorder_rss_bytes",
+        "table",
+        "task_clock_fd",
+    )
 
     def __init__(
         self,
@@ -41,8 +51,12 @@ class Job:
     def refresh(self, *, full: bool) -> None:
         """Look at the job's processes again."""
         if self.table is None:
-            listing = None if self.own_cgroup is None or not self.own_cgroup.directories else self.own_cgroup.pids
-            self.table = ProcessTable(self.paths.proc, os.getpid(), self.pid, list_pids=listing, reaps=self.ours)
+            listing = (
+                None if self.own_cgroup is None or not self.own_cgroup.directories else self.own_cgroup.pids
+            )
+            self.table = ProcessTable(
+                self.paths.proc, os.getpid(), self.pid, list_pids=listing, reaps=self.ours
+            )
         self.table.refresh(full=full)
 
     @property

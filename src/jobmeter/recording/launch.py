@@ -97,11 +97,11 @@ def _become(
 def _exec(command: list[str]) -> None:
     for path in _candidates(command[0]):
         try:
-            os.execv(path, command)
+            os.execv(path, command)  # noqa: S606  # this is what recording a command is
         except OSError as error:
             if error.errno == _ENOEXEC:
                 # a script without #!: the shell runs it, as execvp and every shell do
-                os.execv("/bin/sh", ["/bin/sh", path, *command[1:]])
+                os.execv("/bin/sh", ["/bin/sh", path, *command[1:]])  # noqa: S606  # as above
             if error.errno not in (_ENOENT, _ENOTDIR):
                 refused = error
                 break

@@ -9,21 +9,27 @@ if TYPE_CHECKING:
     Record = dict[str, object]
 
 
-class Outcome:
-    """The records of a finished run, and how jobmeter itself shall end."""
+class Records:
+    """What was written about one run."""
 
-    __slots__ = ("context", "end", "exit_code", "folder", "headlines", "interrupted_from_terminal", "start", "started")
+    __slots__ = ("context", "end", "headlines", "start")
 
-    def __init__(
-        self, exit_code: int, folder: str | None, start: "Record", context: "Record", end: "Record", headlines: "Record",
-        *, started: bool = True,
-    ) -> None:  # fmt: skip
-        self.exit_code = exit_code
-        self.folder = folder
+    def __init__(self, *, start: "Record", context: "Record", end: "Record", headlines: "Record") -> None:
         self.start = start
         self.context = context
         self.end = end
         self.headlines = headlines
+
+
+class Outcome:
+    """The records of a finished run, and how jobmeter itself shall end."""
+
+    __slots__ = ("exit_code", "folder", "interrupted_from_terminal", "records", "started")
+
+    def __init__(self, exit_code: int, folder: str | None, records: Records, *, started: bool = True) -> None:
+        self.exit_code = exit_code
+        self.folder = folder
+        self.records = records
         self.started = started
         """False when exec failed: there never was a job."""
         self.interrupted_from_terminal = False
@@ -35,7 +41,7 @@ class Outcome:
         if style == "none" or not self.started:
             return
         render = report.summary_json if style == "json" else report.summary_text
-        text = render(self.start, self.context, self.end, self.headlines) + "\n"
+        text = render(self.records) + "\n"
         try:
             os.write(2, text.encode("utf-8", "backslashreplace"))
         except OSError:

@@ -10,7 +10,7 @@ Nothing here may harm the job: after the fork every failure costs data, never th
 """
 
 from jobmeter.recording import capture, launch, setup
-from jobmeter.recording.clock import Cadence, SystemClock
+from jobmeter.recording.clock import SystemClock, Timing
 from jobmeter.recording.job import Job
 from jobmeter.recording.outcome import Outcome
 from jobmeter.recording.recorder import Recorder
@@ -34,9 +34,18 @@ def record(options: "Options", command: list[str]) -> Outcome:
     outputs = capture.plan(options.capture, options.pty, plan.folder.path, terminal)
     terminal.plan_to_give()
 
-    began = clock.monotonic()
+    timing = Timing(
+        clock,
+        sample_interval=options.sample_interval,
+        report_interval=options.report_interval,
+        timeout=options.timeout,
+    )
     launched = launch.start(
-        command, outputs.descriptors, own_cgroup=plan.own_cgroup, terminal=terminal, child_signal=inbox.child_signal
+        command,
+        outputs.descriptors,
+        own_cgroup=plan.own_cgroup,
+        terminal=terminal,
+        child_signal=inbox.child_signal,
     )
     for channel in outputs.channels:
         channel.close_job_end()
@@ -53,19 +62,8 @@ def record(options: "Options", command: list[str]) -> Outcome:
         task_clock_fd=plan.task_clock_fd,
         recorder_rss_bytes=plan.recorder_rss_bytes,
     )
-    recorder = Recorder(plan, job, outputs, clock=clock, began=began)
-    supervisor = Supervisor(
-        job,
-        outputs,
-        inbox=inbox,
-        terminal=terminal,
-        clock=clock,
-        cadence=Cadence(began, options.sample_interval),
-        deadline=None if options.timeout is None else began + options.timeout,
-        sample=recorder.sample,
-        event=recorder.event,
-        index=recorder.index_output,
-    )
+    recorder = Recorder(plan, job, outputs, timing)
+    supervisor = Supervisor(job, outputs, recorder, inbox=inbox, terminal=terminal, timing=timing)
     ending = supervisor.poll_once(SETTLE_SECONDS)
     if ending is None or options.wait_for_children:
         recorder.begin_sampling()

@@ -77,7 +77,13 @@ class ProcessTable:
     )
 
     def __init__(
-        self, proc: str, recorder: int, first: int, *, list_pids: "Callable[[], list[int]] | None", reaps: bool
+        self,
+        proc: str,
+        recorder: int,
+        first: int,
+        *,
+        list_pids: "Callable[[], list[int]] | None",
+        reaps: bool,
     ) -> None:
         self._proc = proc
         self._recorder = recorder
@@ -101,15 +107,16 @@ class ProcessTable:
         for process in self.live.values():
             process.fresh = False
             process.moved = False
-        self._discover()
+        total_ns = 0
         for _ in range(_PASSES):
-            reaped = reaped_ns() if self._reaps else 0
+            self._discover()
+            total_ns = reaped_ns() if self._reaps else 0
             live_ns, vanished = self._pass(full)
+            total_ns += live_ns
             if not vanished:
                 break
-            self._discover()
         # a clock read of a process that just ended may be missing: the total never falls
-        self.cpu_ns = max(self.cpu_ns, live_ns + reaped)
+        self.cpu_ns = max(self.cpu_ns, total_ns)
 
     def _pass(self, full: bool) -> tuple[int, bool]:
         total = 0

@@ -1,12 +1,13 @@
 """Turns what happens to the job into records: context, samples, events, output index, the end."""
 
-from jobmeter.recording.outcome import Outcome
+from jobmeter.recording.outcome import Outcome, Records
 from jobmeter.runfolder import writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobmeter.recording.capture import Channel, Plan as Outputs
-    from jobmeter.recording.clock import Clock
+    from jobmeter.recording.capture import Channel
+    from jobmeter.recording.capture import Plan as Outputs
+    from jobmeter.recording.clock import Timing
     from jobmeter.recording.job import Job
     from jobmeter.recording.sampler import Sampler
     from jobmeter.recording.selection import Selection
@@ -23,15 +24,26 @@ _CLOCK_STEP_SECONDS = 2.0
 class Recorder:
     """Writes one run."""
 
-    __slots__ = ("_began", "_clock", "_context", "_indexed_at", "_job", "_offset", "_outputs", "_sampler", "_watch", "plan")
+    __slots__ = (
+        "_clock",
+        "_context",
+        "_indexed_at",
+        "_job",
+        "_offset",
+        "_outputs",
+        "_sampler",
+        "_timing",
+        "_watch",
+        "plan",
+    )
 
-    def __init__(self, plan: "Plan", job: "Job", outputs: "Outputs", *, clock: "Clock", began: float) -> None:
+    def __init__(self, plan: "Plan", job: "Job", outputs: "Outputs", timing: "Timing") -> None:
         self.plan = plan
         self._job = job
         self._outputs = outputs
-        self._clock = clock
-        self._began = began
-        self._offset = clock.wall() - clock.monotonic()
+        self._timing = timing
+        self._clock = timing.clock
+        self._offset = self._clock.wall() - self._clock.monotonic()
         self._indexed_at = 0.0
         self._context: Record = {}
         self._sampler: Sampler | None = None
@@ -44,7 +56,9 @@ class Recorder:
         chosen = self.plan.selection or selection.default(self.plan.paths)
         self._sampler = self._make_sampler(chosen)
         self._write_context(chosen)
-        self._watch = watch.Watch(self._job, self._sampler, self._context, self.plan.options.on_memory, self.event)
+        self._watch = watch.Watch(
+            self._job, self._sampler, self._context, self.plan.options.on_memory, self.event
+        )
         if self.plan.own_cgroup is not None:
             from jobmeter.probes import cgroupfs
 
@@ -57,10 +71,8 @@ class Recorder:
             self._job,
             self.plan.folder,
             chosen,
-            clock=self._clock,
-            began=self._began,
-            report_interval=self.plan.options.report_interval,
-            on_event=self.event,
+            self._timing,
+            self.event,
         )
 
     def _write_context(self, chosen: "Selection") -> None:
@@ -121,13 +133,16 @@ class Recorder:
         self._index_rest()
         facts.update(_present("dropped", {**self.plan.folder.dropped(), **self._lost_output()}))
         headlines = report.headlines_of(facts)
-        end = report.end_record(ending, began=self._began, state=report.status(ending), facts=facts)
+        end = report.end_record(ending, began=self._timing.began, state=report.status(ending), facts=facts)
         self.plan.folder.run.append(end)
         start = self.plan.start
-        self.plan.folder.write_info(report.info(start, self._context, end, headlines, self.plan.folder.path or ""))
+        self.plan.folder.write_info(
+            report.info(start, self._context, end, headlines, self.plan.folder.path or "")
+        )
         self.plan.folder.close()
         self._job.close()
-        return Outcome(ending.exit_code, self.plan.folder.path, start, self._context, end, headlines)
+        records = Records(start=start, context=self._context, end=end, headlines=headlines)
+        return Outcome(ending.exit_code, self.plan.folder.path, records)
 
     def _accounts(self) -> "Record":
         """Read the totals once: the job ended before it was worth a sample."""
@@ -172,7 +187,10 @@ class Recorder:
             {"pid": process.pid, "command": process.command} for process in self._job.processes.values()
         ]
         if left:
-            self.event("children_left", {"count": len(left), "commands": sorted({str(one["command"]) for one in left})})
+            self.event(
+                "children_left",
+                {"count": len(left), "commands": sorted({str(one["command"]) for one in left})},
+            )
         return left
 
     def _index_rest(self) -> None:
@@ -200,4 +218,3 @@ _EVENT_KEYS = (
 def _present(key: str, value: object) -> "Record":
     """A fact that is empty is left out."""
     return {key: value} if value else {}
-

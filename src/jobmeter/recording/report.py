@@ -9,6 +9,7 @@ from jobmeter.runfolder import jsontext, writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from jobmeter.recording.outcome import Records
     from jobmeter.recording.supervise import Ending
 
     Record = dict[str, object]
@@ -20,7 +21,7 @@ _CANCELLING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL")
 def status(ending: "Ending") -> str:
     """Name how the run ended."""
     forwarded = [signal_names.name(number) for number in ending.forwarded]
-    if ending.timed_out or any(name in _CANCELLING for name in forwarded) and ending.exit_code != 0:
+    if ending.timed_out or (ending.exit_code != 0 and any(name in _CANCELLING for name in forwarded)):
         return "cancelled"
     if ending.signal is not None:
         return "killed"
@@ -68,24 +69,36 @@ def _mapping(value: object) -> "Record":
     return value if isinstance(value, dict) else {}
 
 
-def summary_json(start: "Record", context: "Record", end: "Record", headlines: "Record") -> str:
+def summary_json(records: "Records") -> str:
     """Render the summary for machines: one line."""
-    chosen = ("status", "exit_code", "signal", "wall_seconds", "samples", "summary", "by_command", "inexact", "dropped")
+    start, end = records.start, records.end
+    chosen = (
+        "status",
+        "exit_code",
+        "signal",
+        "wall_seconds",
+        "samples",
+        "summary",
+        "by_command",
+        "inexact",
+        "dropped",
+    )
     return jsontext.mapping(
         {
             "run_id": start["run_id"],
             "job_id": start["job_id"],
-            "headline": headlines,
-            "limits": context.get("limits", {}),
+            "headline": records.headlines,
+            "limits": records.context.get("limits", {}),
             **{key: end[key] for key in chosen if key in end},
         }
     )
 
 
-def summary_text(start: "Record", context: "Record", end: "Record", headlines: "Record") -> str:
+def summary_text(records: "Records") -> str:
     """Render the summary for people: what was used, how sure that is, where it comes from."""
     from jobmeter.model.units import format_seconds
 
+    context, end, headlines = records.context, records.end, records.headlines
     wall = _float(end["wall_seconds"])
     ended = str(end["signal"] or f"exit {end['exit_code']}")
     first = f"jobmeter: {end['status']} ({ended}) after {format_seconds(wall)}"
@@ -98,7 +111,7 @@ def summary_text(start: "Record", context: "Record", end: "Record", headlines: "
     ]
     width = max((len(row[1]) for row in rows), default=0)
     lines = [f"  {name:<8} {text:<{min(width, 60)}}  {source}".rstrip() for name, text, source in rows]
-    return "\n".join([first, *lines, f"  {'run':<8} {start['run_id']}"])
+    return "\n".join([first, *lines, f"  {'run':<8} {records.start['run_id']}"])
 
 
 def _cpu_row(cpu: "Record", context: "Record", wall: float) -> list[tuple[str, str, str]]:
@@ -174,7 +187,13 @@ def _warning_rows(end: "Record") -> list[tuple[str, str, str]]:
 
 def _source(figures: "Record") -> str:
     keys = " - ".join(_words(figures["keys"]))
-    return keys if figures["exact"] else f"{keys} (bounded)" if figures["low"] != figures["high"] else f"{keys} (inexact)"
+    return (
+        keys
+        if figures["exact"]
+        else f"{keys} (bounded)"
+        if figures["low"] != figures["high"]
+        else f"{keys} (inexact)"
+    )
 
 
 def _words(value: object) -> list[str]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jobmeter.collectors import Source
-    from jobmeter.recording.clock import Clock
+    from jobmeter.recording.clock import Timing
     from jobmeter.recording.job import Job
     from jobmeter.recording.selection import Selection
     from jobmeter.runfolder.writer import RunFolder
@@ -47,25 +47,22 @@ class Sampler:
         job: "Job",
         folder: "RunFolder",
         selection: "Selection",
-        *,
-        clock: "Clock",
-        began: float,
-        report_interval: float,
+        timing: "Timing",
         on_event: "Callable[[str, dict[str, object]], None]",
     ) -> None:
         self._job = job
         self._folder = folder
-        self._clock = clock
+        self._clock = timing.clock
         self._on_event = on_event
-        self._report_interval = report_interval
-        self._next_report = began + report_interval
+        self._report_interval = timing.report_interval
+        self._next_report = timing.began + timing.report_interval
         self.definitions: dict[str, Measurement] = selection.definitions
         self._sources: dict[str, Source] = {
             name: collectors.load(name).attach(job, keys) for name, keys in selection.by_collector().items()
         }
         self._failures: dict[str, int] = {}
-        self._job_window = windows.Buffer(self.definitions, self._starts_at_zero, began)
-        self._process_window = windows.Buffer(self.definitions, self._starts_at_zero, began)
+        self._job_window = windows.Buffer(self.definitions, self._starts_at_zero, timing.began)
+        self._process_window = windows.Buffer(self.definitions, self._starts_at_zero, timing.began)
         self._job_keys = frozenset(k for k, m in self.definitions.items() if m.scope is not Scope.PROCESS)
         self.summary = Summary(self.definitions, self._starts_at_zero)
         self.attribution = Attribution()

@@ -10,7 +10,7 @@ from jobmeter.probes import libc, procfs
 from jobmeter.probes.paths import Paths
 from jobmeter.recording import launch
 from jobmeter.recording.context import boot_id
-from jobmeter.recording.outcome import Outcome
+from jobmeter.recording.outcome import Outcome, Records
 from jobmeter.runfolder import writer
 
 TYPE_CHECKING = False
@@ -40,7 +40,9 @@ class Plan:
         "task_clock_fd",
     )
 
-    def __init__(self, options: "Options", folder: "RunFolder", start: dict[str, object], paths: Paths) -> None:
+    def __init__(
+        self, options: "Options", folder: "RunFolder", start: dict[str, object], paths: Paths
+    ) -> None:
         self.options = options
         self.folder = folder
         self.start = start
@@ -141,7 +143,9 @@ def stored_command(command: list[str]) -> list[str]:
     for position, word in enumerate(command):
         if len(word) > room:
             left = sum(len(rest) for rest in command[position:]) - room
-            stored.append(f"{word[:room]}… [{left} characters and {len(command) - position - 1} arguments more]")
+            stored.append(
+                f"{word[:room]}… [{left} characters and {len(command) - position - 1} arguments more]"
+            )
             break
         room -= len(word)
         stored.append(word)
@@ -179,4 +183,5 @@ def give_up(plan: Plan, name: str, error: launch.ExecError, clock: "Clock") -> O
     plan.folder.close()
     if plan.own_cgroup is not None:
         plan.own_cgroup.remove()
-    return Outcome(error.exit_code, plan.folder.path, plan.start, {}, end, {}, started=False)
+    records = Records(start=plan.start, context={}, end=end, headlines={})
+    return Outcome(error.exit_code, plan.folder.path, records, started=False)

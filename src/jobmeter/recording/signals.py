@@ -7,7 +7,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
 
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGTSTP", "SIGCONT", "SIGWINCH")
+_NAMES = (
+    "SIGINT",
+    "SIGTERM",
+    "SIGHUP",
+    "SIGQUIT",
+    "SIGUSR1",
+    "SIGUSR2",
+    "SIGXCPU",
+    "SIGTSTP",
+    "SIGCONT",
+    "SIGWINCH",
+)
 FORWARDED: tuple[int, ...] = tuple(getattr(_signal, name) for name in _NAMES)
 
 ESCALATION = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGKILL)

@@ -10,11 +10,10 @@ from jobmeter.recording.terminal import STOPPERS, Terminal, set_window_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from jobmeter.recording.capture import Channel, Plan
-    from jobmeter.recording.clock import Cadence, Clock
+    from jobmeter.recording.clock import Timing
     from jobmeter.recording.job import Job
+    from jobmeter.recording.recorder import Recorder
 
 _WAIT_FLAGS = os.WNOHANG | os.WUNTRACED | os.WCONTINUED
 _GRACE_SECONDS = 10.0
@@ -51,16 +50,14 @@ class Supervisor:
         "_cadence",
         "_clock",
         "_deadline",
-        "_event",
         "_forwarded",
         "_inbox",
-        "_index",
         "_interrupts",
         "_job",
         "_kill_at",
         "_outputs",
         "_poll",
-        "_sample",
+        "_recorder",
         "_terminal",
         "_timed_out",
         "children_left",
@@ -72,27 +69,21 @@ class Supervisor:
         self,
         job: "Job",
         outputs: "Plan",
+        recorder: "Recorder",
         *,
         inbox: Inbox,
         terminal: Terminal,
-        clock: "Clock",
-        cadence: "Cadence",
-        deadline: float | None,
-        sample: "Callable[[], None]",
-        event: "Callable[[str, dict[str, object]], None]",
-        index: "Callable[[Channel], None]",
+        timing: "Timing",
     ) -> None:
         self._job = job
         self._outputs = outputs
         self._inbox = inbox
         self._terminal = terminal
-        self._clock = clock
-        self._cadence = cadence
-        self._deadline = deadline
+        self._clock = timing.clock
+        self._cadence = timing.cadence
+        self._deadline = timing.deadline
         self._kill_at: float | None = None
-        self._sample = sample
-        self._event = event
-        self._index = index
+        self._recorder = recorder
         self._forwarded: list[int] = []
         self._interrupts = 0
         self._timed_out = False
@@ -127,7 +118,7 @@ class Supervisor:
             self._kill_at = None
             self._job.signal(_signal.SIGKILL)
         if now >= self._cadence.due():
-            self._sample()
+            self._recorder.sample()
             self._follow_terminal()
             self._cadence.taken(self._clock.monotonic())
 
@@ -138,18 +129,19 @@ class Supervisor:
                 self._forward(self._inbox.take())
                 self._reap()
                 continue
-            channel = channels.get(fd)
-            if channel is None or not channel.open:
-                continue
-            if channel.blocked:
-                channel.push()
-            else:
-                channel.pull()
-                self._index(channel)
-            if channel.is_pty:
-                self._follow_terminal()
-            if not channel.open:
-                self._poll.unregister(fd)
+            if fd in channels:
+                self._relay(channels[fd])
+                if not channels[fd].open:
+                    self._disarm(fd)
+
+    def _relay(self, channel: "Channel") -> None:
+        if channel.blocked:
+            channel.push()
+        else:
+            channel.pull()
+            self._recorder.index_output(channel)
+        if channel.is_pty:
+            self._follow_terminal()
 
     def _arm(self) -> "dict[int, Channel]":
         """Listen to each output, or, while its reader is behind, for room there."""
@@ -157,7 +149,9 @@ class Supervisor:
         for channel in self._outputs.channels:
             if not channel.open and not channel.blocked:
                 continue
-            listen, mute = (channel.sink, channel.source) if channel.blocked else (channel.source, channel.sink)
+            listen, mute = (
+                (channel.sink, channel.source) if channel.blocked else (channel.source, channel.sink)
+            )
             self._disarm(mute)
             self._poll.register(listen, select.POLLOUT if channel.blocked else select.POLLIN)
             armed[listen] = channel
@@ -184,7 +178,7 @@ class Supervisor:
                 self._stopped(os.WSTOPSIG(status))
             elif os.WIFCONTINUED(status):
                 self.paused = False
-                self._event("continued", {})
+                self._recorder.event("continued", {})
             else:
                 self._ended(status)
 
@@ -213,7 +207,7 @@ class Supervisor:
     def _pass_on(self, number: int) -> None:
         if number != _signal.SIGTSTP:
             self._forwarded.append(number)
-            self._event("signal", {"signal": signal_names.name(number)})
+            self._recorder.event("signal", {"signal": signal_names.name(number)})
         self._job.signal(number)
         if self.paused and number not in STOPPERS:
             self._job.signal(_signal.SIGCONT)  # a stopped job cannot act on a signal
@@ -222,13 +216,13 @@ class Supervisor:
         self._deadline = None
         self._timed_out = True
         self._kill_at = now + _GRACE_SECONDS
-        self._event("timeout", {})
+        self._recorder.event("timeout", {})
         self._job.signal(_signal.SIGTERM)
         self._job.signal(_signal.SIGCONT)
 
     def _stopped(self, number: int) -> None:
         self.paused = True
-        self._event("stopped", {"signal": signal_names.name(number)})
+        self._recorder.event("stopped", {"signal": signal_names.name(number)})
         if number not in STOPPERS or not self._terminal.present:
             return  # stopped by kill -STOP or a scheduler: who did it will continue it
         self._terminal.take_back(self._job.group)

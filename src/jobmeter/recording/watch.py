@@ -18,7 +18,17 @@ _SIGCHLD_BIT = 1 << 16
 class Watch:
     """Compares each sample with what must be told at once."""
 
-    __slots__ = ("_action", "_armed", "_event", "_job", "_limit", "_oom_kills", "_sampler", "_share", "ignorers")
+    __slots__ = (
+        "_action",
+        "_armed",
+        "_event",
+        "_job",
+        "_limit",
+        "_oom_kills",
+        "_sampler",
+        "_share",
+        "ignorers",
+    )
 
     def __init__(
         self,
@@ -67,7 +77,9 @@ class Watch:
         elif self._armed and used >= self._share * self._limit:
             self._armed = False
             name = signals.name(self._action)
-            self._event("memory_threshold", {"used_bytes": int(used), "limit_bytes": self._limit, "signal": name})
+            self._event(
+                "memory_threshold", {"used_bytes": int(used), "limit_bytes": self._limit, "signal": name}
+            )
             self._job.signal(self._action)
 
     def _look_for_ignored_children(self) -> None:

@@ -138,7 +138,8 @@ def create(home: str, wall: float) -> RunFolder:
         reason = error.strerror or "cannot be created"
         shown = home.encode("utf-8", "backslashreplace").decode()
         raise RecordError(
-            f"cannot keep runs in {shown}: {reason.lower()}", hint="choose a writable folder with --home or JOBMETER_HOME"
+            f"cannot keep runs in {shown}: {reason.lower()}",
+            hint="choose a writable folder with --home or JOBMETER_HOME",
         ) from None
     return RunFolder(path, run_id)
 

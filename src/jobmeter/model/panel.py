@@ -1,0 +1,133 @@
+"""What a plot shows, before anything is drawn: panels of named lines, limits, peaks and marks.
+
+Times are seconds since the run began. A line says which key it came from, so that two methods of
+measuring the same thing can stand in one panel without being taken for each other.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Quantity(Enum):
+    """What the vertical axis of a panel counts."""
+
+    BYTES = "bytes"
+    BYTES_PER_SECOND = "bytes/s"
+    CORES = "cores"
+    COUNT = "count"
+    COUNT_PER_SECOND = "count/s"
+    PERCENT = "percent"
+    RATIO = "ratio"
+    SECONDS = "seconds"
+    SECONDS_PER_SECOND = "seconds/s"
+    JOULES = "joules"
+    WATTS = "watts"
+    CELSIUS = "celsius"
+    HERTZ = "hertz"
+    PLAIN = "plain"
+    PLAIN_PER_SECOND = "1/s"
+
+
+class Role(Enum):
+    """How a line is to be read."""
+
+    MAIN = "main"
+    OTHER = "other"
+    """The same question answered by another method, or a second thing of equal weight."""
+    FAINT = "faint"
+    """Context: true, but not what the panel is about (memory with the page cache in it)."""
+    STACKED = "stacked"
+    """One layer of who used it; layers are drawn on top of one another, in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peak:
+    """The largest value of a line, or one known to lie between two samples."""
+
+    value: float
+    seconds: float | None
+    """None where only the value is known, not the moment."""
+    label: str
+    key: str
+    sampled: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One key of one instance over time; None in `values` breaks the line."""
+
+    label: str
+    key: str
+    instance: str = ""
+    about: str = ""
+    """What the key means, in the words of the run's own definition."""
+    role: Role = Role.MAIN
+    step: bool = False
+    """A rate: values[i] holds from times[i-1] to times[i]. Otherwise a gauge, read at times[i]."""
+    times: tuple[float, ...]
+    values: tuple[float | None, ...]
+    low: tuple[float | None, ...] | None = None
+    """Set where many samples were folded into one point: `values` are means, these the extremes."""
+    high: tuple[float | None, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """A horizontal line that must not be crossed."""
+
+    label: str
+    value: float
+    source: str = ""
+    """Who set it: `cgroup`, `affinity`, `slurm`; empty where that is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """Something that happened at one moment."""
+
+    seconds: float
+    label: str
+    type: str
+    severe: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """A stretch of the run with a name: stopped by a signal, or without samples."""
+
+    start: float
+    end: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """Lines that share an axis."""
+
+    name: str
+    title: str
+    quantity: Quantity
+    lines: tuple[Line, ...]
+    top: float
+    """Where the axis ends: limits far above the lines are named, but do not flatten them."""
+    limits: tuple[Limit, ...] = ()
+    peaks: tuple[Peak, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """All of one plot."""
+
+    run_id: str
+    title: str
+    status: str
+    facts: tuple[str, ...]
+    started_at: float | None
+    seconds: float
+    """How long the axis is."""
+    panels: tuple[Panel, ...]
+    marks: tuple[Mark, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Sentences: what was left out, and why."""
