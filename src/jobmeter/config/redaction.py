@@ -114,7 +114,7 @@ def redact_argv(argv: "Sequence[str]") -> list[str]:
     """Return a command line with every recognised secret replaced, argument for argument."""
     # `-u name:password` of curl tells by the command alone; any other trace is inside one argument
     command = argv[0].rpartition("/")[2] if argv else ""
-    if command not in _PASSWORD_COMMANDS and not any(map(suspicious, argv)):
+    if command not in _PASSWORD_COMMANDS and not suspicious("\n".join(argv)):
         return list(argv)
     from jobmeter.config import redaction_rules
 

@@ -111,7 +111,7 @@ _NAMED = re.compile(
     r"""(?:(\\?["']?\s{0,3}(?::=|=>|[:=])\s{0,3})|(?<=[\w])(["']?,\s?(?=["'])|[ \t]+)(?=[^\s=:]))"""
 )
 _QUOTED = re.compile(r"""(\\?["'])(.*?)(?=\1|\Z)""", re.DOTALL)
-_BARE = re.compile(r"""(?:[^\s"'&;|,})\]\\]|,(?!\s*["']?[\w.-]+["']?\s*[=:]))+""")
+_BARE = re.compile(r"""(?:\$\{[^}\s]*\}|\[\w+\]|[^\s"'&;|,})\]\\]|,(?!\s*["']?[\w.-]+["']?\s*[=:]))+""")
 
 
 def _redact_named(text: str) -> str:
@@ -194,24 +194,22 @@ def redact_argv(argv: "Sequence[str]") -> list[str]:
     """Replace secrets argument for argument; an option's value may be the next argument."""
     redacted: list[str] = []
     level = Trust.NONE
-    named_by_option = False
+    before = ""
     for argument in argv:
-        if (
-            is_secret(level, argument)
-            and not _is_option(argument)
-            and (named_by_option or _is_random(argument))
-        ):
+        announced = before.startswith("-") or not reads_like_words(argument)
+        if is_secret(level, argument) and announced and not _is_option(argument):
             redacted.append(REDACTED)
             level = Trust.NONE
-            continue
-        redacted.append(_redact_argument(argument))
-        named_by_option = argument.startswith("-")
-        level = trust(argument) if _is_bare_name(argument) else Trust.NONE
+        else:
+            redacted.append(_redact_argument(argument, before))
+            level = trust(argument) if _is_bare_name(argument) else Trust.NONE
+        before = argument
     return _redact_password_options(argv, redacted)
 
 
 _NAME = re.compile(r"-{0,2}[A-Za-z][\w.-]*\Z")
 _ASSIGNMENT = re.compile(r"([-+]{0,2}[A-Za-z_][\w.\-/@]*)=", re.ASCII)
+_SHELL_LINE = re.compile(r"-[a-z]*c\Z")
 
 
 def _is_bare_name(argument: str) -> bool:
@@ -219,16 +217,13 @@ def _is_bare_name(argument: str) -> bool:
     return _NAME.match(argument) is not None and (argument.startswith("-") or "_" in argument)
 
 
-def _is_random(argument: str) -> bool:
-    return not reads_like_words(argument)
-
-
-def _redact_argument(argument: str) -> str:
+def _redact_argument(argument: str, before: str) -> str:
     found = _ASSIGNMENT.match(argument)
-    # an option's value may hold spaces; `KEY=value command` is a line for a shell
-    if found and (argument.startswith("-") or not any(map(str.isspace, argument))):
+    # a value may hold spaces, unless the argument is a line for a shell: `sh -c "KEY=value command"`
+    if found and not _SHELL_LINE.match(before):
         value = argument[found.end() :]
-        if is_secret(trust(found.group(1)), value):
+        level = trust(found.group(1))
+        if is_secret(level, value) and (level is not Trust.MAYBE or not any(map(str.isspace, value))):
             return f"{found.group()}{REDACTED}"
     return redact_text(argument)
 
