@@ -126,6 +126,8 @@ class Wish:
     watch_memory: bool = False
     limit_bytes: int | None = None
     """Limit the memory of the cgroup jobmeter is started in."""
+    join: bool = True
+    """Let the job join the oracle's cgroups; without, it stays where jobmeter put it."""
 
 
 PLAIN = Wish()
@@ -176,7 +178,7 @@ def _argv(person: Person, command: list[str], folder: Path, wish: Wish) -> list[
         "--home",
         str(folder / "home"),
     ]
-    joining = ["/bin/sh", str(person.workloads / "join.sh")]
+    joining = ["/bin/sh", str(person.workloads / "join.sh")] if wish.join else []
     return [*program, *wish.options, "--", *joining, *command]
 
 
