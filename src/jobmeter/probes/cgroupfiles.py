@@ -12,6 +12,9 @@ from jobmeter.probes import kernelfile, pressure
 NO_LIMIT_BYTES = 0x7FFF_FFFF_0000_0000
 """v1 writes LONG_MAX rounded down to a page as "no limit"; pages are 4 to 64 KiB."""
 
+CHUNK_BYTES = 16_384
+WHOLE_BYTES = 4_000
+
 
 class File:
     """One kernel file kept open: reading again costs one pread, and a reused name cannot be mistaken."""
@@ -24,7 +27,9 @@ class File:
     def read(self) -> bytes | None:
         """Read the whole file from the beginning; None once its cgroup is gone."""
         try:
-            return kernelfile.read_file(self.fd)
+            raw = os.pread(self.fd, CHUNK_BYTES, 0)
+            # only a list of processes comes in pieces, each about a page long
+            return raw if len(raw) < WHOLE_BYTES else kernelfile.read_file(self.fd)
         except OSError:
             # ENODEV: the cgroup was removed; EOPNOTSUPP: pressure accounting was switched off
             return None

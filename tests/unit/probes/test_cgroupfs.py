@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobmeter.probes import cgroupfs
+from jobmeter.probes.cgroupfs import Place
 from support.cgroups import Tree
 
 NAME = "jobmeter-20261115T095001Z-7f3a9c-4711"
@@ -105,6 +106,18 @@ def test_in_a_container_the_cgroup_above_is_hidden(tmp_path: Path) -> None:
 def test_below_the_true_root_of_v2_a_child_with_controllers_is_made(tmp_path: Path) -> None:
     tree = v2_tree(tmp_path, "", {"cgroup.subtree_control": "memory\n"})
     assert made(tree) == ([NAME], "")
+
+
+@pytest.mark.parametrize(("autogroup", "weight"), [("0\n", 100 * (os.cpu_count() or 1)), ("1\n", 100)])
+def test_leaving_the_root_of_v2_keeps_the_share_of_the_cpus(
+    tmp_path: Path, autogroup: str, weight: int
+) -> None:
+    tree = v2_tree(tmp_path, "", {"cgroup.subtree_control": "cpu memory\n"})
+    tree.write("proc/sys/kernel/sched_autogroup_enabled", autogroup)
+    # a real kernel makes this file together with the directory
+    made_here = Place(tree.cgroup(NAME, {"cpu.weight": "100"}), tree.paths.sys, 2, False, frozenset())
+    cgroupfs._keep_share(tree.paths, made_here)
+    assert int(Path(made_here.directory, "cpu.weight").read_text()) == weight
 
 
 def test_a_child_that_counts_no_cpu_time_is_not_kept(tmp_path: Path) -> None:
