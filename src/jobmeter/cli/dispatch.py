@@ -23,7 +23,6 @@ class Command(Protocol):
 
 
 COMMANDS: dict[str, str] = {
-    "attach": "jobmeter.cli.attach",
     "bundle": "jobmeter.cli.bundle",
     "doctor": "jobmeter.cli.doctor",
     "export": "jobmeter.cli.export",
@@ -39,7 +38,11 @@ COMMANDS: dict[str, str] = {
     "tag": "jobmeter.cli.tag",
 }
 
-RAW: dict[str, str] = {"duct": "jobmeter.compat.duct", "run": "jobmeter.cli.run"}
+RAW: dict[str, str] = {
+    "attach": "jobmeter.cli.attach",
+    "duct": "jobmeter.compat.duct",
+    "run": "jobmeter.cli.run",
+}
 """Commands that parse their own arguments, because the job's command line follows; `main(argv)`."""
 
 
@@ -78,7 +81,9 @@ def _dispatch(argv: list[str]) -> int:
         code: int = raw.main(rest)
         return code
     if name not in COMMANDS:
-        raise UsageError(f"unknown command: {name}", hint=f"use one of {', '.join(sorted({*COMMANDS, *RAW}))}")
+        raise UsageError(
+            f"unknown command: {name}", hint=f"use one of {', '.join(sorted({*COMMANDS, *RAW}))}"
+        )
     command: Command = import_module(COMMANDS[name])  # type: ignore[assignment]  # contract test checks the names
     parser = argparse.ArgumentParser(prog=f"jobmeter {name}", description=command.__doc__, allow_abbrev=False)
     command.configure(parser)
@@ -87,7 +92,15 @@ def _dispatch(argv: list[str]) -> int:
 
 def _overview() -> str:
     names = sorted({**COMMANDS, **RAW}.items())
-    rows = [f"  {name:<13} {(import_module(path).__doc__ or '').strip().splitlines()[0]}" for name, path in names]
+    rows = [
+        f"  {name:<13} {(import_module(path).__doc__ or '').strip().splitlines()[0]}" for name, path in names
+    ]
     return "\n".join(
-        ["usage: jobmeter COMMAND ...", "", "Know what a job really used, why it failed, and what to change.", "", *rows]
+        [
+            "usage: jobmeter COMMAND ...",
+            "",
+            "Know what a job really used, why it failed, and what to change.",
+            "",
+            *rows,
+        ]
     )

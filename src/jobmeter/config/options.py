@@ -284,8 +284,14 @@ def _printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()[:200]
 
 
-def help_text() -> str:
-    """Render the help of `jobmeter run` from the table."""
+_RUN_USAGE = "run [options] [--] COMMAND [ARGUMENT ...]"
+_RUN_ABOUT = (
+    "Record what a command really used. Options come before the command; everything after it belongs to it."
+)
+
+
+def help_text(usage: str = _RUN_USAGE, about: str = _RUN_ABOUT) -> str:
+    """Render the help of a recording command from the table."""
     rows = []
     for option in OPTIONS:
         flags = ", ".join(option.flags) + (f" {option.metavar}" if option.metavar else "")
@@ -294,9 +300,9 @@ def help_text() -> str:
         )
     return "\n".join(
         [
-            "usage: jobmeter run [options] [--] COMMAND [ARGUMENT ...]",
+            f"usage: jobmeter {usage}",
             "",
-            "Record what a command really used. Options come before the command; everything after it belongs to it.",
+            about,
             "",
             *rows,
             "",

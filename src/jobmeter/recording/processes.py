@@ -158,7 +158,10 @@ class ProcessTable:
         io = procfs.read_io(self._proc, process.pid)
         if io is not None:
             process.io = io
-        elif process.state not in "ZX":
+            return
+        # a process that is just ending may not be read either, and hands its account to who reaps it
+        stat = procfs.read_stat(self._proc, process.pid)
+        if stat is not None and stat[1] not in "ZX" and procfs.read_io(self._proc, process.pid) is None:
             self.io_unreadable = True
 
     def _discover(self) -> None:

@@ -122,8 +122,11 @@ class Recorder:
         stamp = writer.timestamp(self._clock.wall())
         self.plan.folder.index.append_line(f'["{stream}", {offset}, "{stamp}"]')
 
-    def end(self, ending: "Ending", *, children_left: bool) -> Outcome:
-        """Take the last look, write the end, and give the caller what it needs."""
+    def end(self, ending: "Ending", *, children_left: bool, known: "Record | None" = None) -> Outcome:
+        """Take the last look, write the end, and give the caller what it needs.
+
+        `known` overrides what the ending says, where the job was not ours to wait for.
+        """
         from jobmeter.recording import report
 
         if self._sampler is None and not children_left:
@@ -134,6 +137,7 @@ class Recorder:
         facts.update(_present("dropped", {**self.plan.folder.dropped(), **self._lost_output()}))
         headlines = report.headlines_of(facts)
         end = report.end_record(ending, began=self._timing.began, state=report.status(ending), facts=facts)
+        end.update(known or {})
         self.plan.folder.run.append(end)
         start = self.plan.start
         self.plan.folder.write_info(

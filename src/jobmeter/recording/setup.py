@@ -61,7 +61,7 @@ def check(options: "Options", command: list[str], clock: "Clock") -> Plan:
     paths = Paths()
     selection = _selection(options, paths)
     folder = writer.create(options.runs_home, clock.wall())
-    start = _start_record(options, command, folder, clock, paths)
+    start = start_record(options, command, folder, clock, paths)
     plan = Plan(options, folder, start, paths)
     plan.selection = selection
     plan.subreaper = libc.become_subreaper()
@@ -106,9 +106,10 @@ def _remove(folder: "RunFolder") -> None:
         os.rmdir(folder.path)
 
 
-def _start_record(
+def start_record(
     options: "Options", command: list[str], folder: "RunFolder", clock: "Clock", paths: Paths
 ) -> dict[str, object]:
+    """Build the record that is on disk before the job runs."""
     stat = procfs.read_stat(paths.proc, os.getpid())
     named = {"name": options.name, "project": options.project, "message": options.message}
     recorder: dict[str, object] = {"version": jobmeter.__version__, "pid": os.getpid()}
