@@ -1,0 +1,161 @@
+"""Series into lines: rates from counters, breaks where nothing was sampled, folding of long runs.
+
+Folding must not hide a spike: where many samples become one point, the point is their mean and the
+line carries the smallest and the largest beside it.
+"""
+
+import itertools
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+
+from jobmeter.model import panel
+from jobmeter.model.view import RunView, Series
+
+Points = tuple[list[float], list[float | None]]
+
+SILENCE_RATIO = 10.0
+"""A pause this many times the usual interval is a hole, not a slow sample."""
+SILENCE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """The time axis all lines of a plot share."""
+
+    start: float
+    seconds: float
+    buckets: int
+    silences: tuple[tuple[float, float], ...] = ()
+
+
+def axis_of(view: RunView, buckets: int) -> Axis:
+    """Lay the time axis of a run: from its start to its end, or to the last thing known of it."""
+    firsts = [s.times[0] - (s.spans[0] if s.spans else 0.0) for s in view.series.values() if s.times]
+    lasts = [s.times[-1] for s in view.series.values() if s.times] + [e.timestamp for e in view.events]
+    start = view.run.started_at if view.run.started_at is not None else min(firsts, default=0.0)
+    ends = [last - start for last in lasts]
+    if view.run.wall_seconds is not None:
+        ends.append(view.run.wall_seconds)
+    seconds = max([*ends, 0.0])
+    return Axis(start=start, seconds=seconds, buckets=buckets, silences=_silences(view, start))
+
+
+def sample_count(view: RunView) -> int:
+    """Count the moments at which anything of the whole job was read."""
+    whole = [s.times for s in view.series.values() if s.instance == ""]
+    return len(set().union(*(whole or [s.times for s in view.series.values()])))
+
+
+def _silences(view: RunView, start: float) -> tuple[tuple[float, float], ...]:
+    times = sorted(set().union(*(s.times for s in view.series.values() if s.instance == "")))
+    gaps = [after - before for before, after in itertools.pairwise(times)]
+    if not gaps:
+        return ()
+    usual = sorted(gaps)[len(gaps) // 2]
+    longest = max(SILENCE_RATIO * usual, SILENCE_SECONDS)
+    return tuple(
+        (before - start, before - start + gap)
+        for before, gap in zip(times, gaps, strict=False)
+        if gap > longest
+    )
+
+
+def gauge_points(series: Series, axis: Axis, scale: float = 1.0) -> Points:
+    """Place a gauge's readings on the axis, with a break in every silence."""
+    start = axis.start
+    times = [moment - start for moment in series.times]
+    values = [value * scale if isfinite(value) else None for value in series.values]
+    for begin, _ in reversed(axis.silences):
+        after = bisect_right(times, begin)
+        if 0 < after < len(times):
+            times.insert(after, times[after])
+            values.insert(after, None)
+    return times, values
+
+
+def rate_points(series: Series, axis: Axis, scale: float = 1.0) -> Points:
+    """Turn a counter's deltas into rates; a stretch no delta covers stays empty."""
+    times: list[float] = []
+    values: list[float | None] = []
+    last = -inf
+    for begin, end, rate in spans(series, axis):
+        if begin - last > 0.5 * (end - begin):
+            times.append(begin)
+            values.append(None)
+        times.append(end)
+        values.append(rate * scale)
+        last = end
+    return times, values
+
+
+def spans(series: Series, axis: Axis) -> Iterable[tuple[float, float, float]]:
+    """Yield begin, end and rate of every delta; imported counters have no spans, so the gap serves."""
+    covers = series.spans or (0.0, *(after - before for before, after in itertools.pairwise(series.times)))
+    start = axis.start
+    for moment, value, covered in zip(series.times, series.values, covers, strict=True):
+        if covered > 0 and isfinite(value):
+            end = moment - start
+            yield max(end - covered, 0.0), end, value / covered
+
+
+def peak_of(times: Sequence[float], values: Sequence[float | None]) -> tuple[float, float] | None:
+    """Find the largest value and its moment; None where nothing was measured."""
+    best: tuple[float, float] | None = None
+    for seconds, value in zip(times, values, strict=True):
+        if value is not None and (best is None or value > best[0]):
+            best = value, seconds
+    return best
+
+
+def make_line(
+    points: Points, axis: Axis, *, step: bool, label: str, key: str, role: panel.Role
+) -> panel.Line:
+    """Build a line, folded to at most as many points as the axis has buckets."""
+    times, values = points
+    if len(times) <= 2 * axis.buckets:
+        return panel.Line(
+            label=label, key=key, role=role, step=step, times=tuple(times), values=tuple(values)
+        )
+    folded = _fold(times, values, axis.buckets, step=step)
+    return panel.Line(
+        label=label,
+        key=key,
+        role=role,
+        step=step,
+        times=tuple(point[0] for point in folded),
+        values=tuple(point[1] for point in folded),
+        low=tuple(point[2] for point in folded),
+        high=tuple(point[3] for point in folded),
+    )
+
+
+Folded = tuple[float, float | None, float | None, float | None]
+
+
+def _fold(times: list[float], values: list[float | None], buckets: int, *, step: bool) -> list[Folded]:
+    first, width = times[0], (times[-1] - times[0]) / buckets
+    folded: list[Folded] = []
+    begin = 0
+    while begin < len(times):
+        # the index is from the time itself, so a long pause leaves buckets out instead of inventing points
+        edge = first + (int((times[begin] - first) / width) + 1) * width
+        end = max(bisect_left(times, edge, begin), begin + 1)
+        folded.append(_fold_one(times, values, begin, end, step=step))
+        if values[end - 1] is None and folded[-1][1] is not None:
+            folded.append((times[end - 1], None, None, None))
+        begin = end
+    return folded
+
+
+def _fold_one(times: list[float], values: list[float | None], begin: int, end: int, *, step: bool) -> Folded:
+    held = [(index, value) for index in range(begin, end) if (value := values[index]) is not None]
+    moment = times[end - 1] if step else (times[begin] + times[end - 1]) / 2
+    if not held:
+        return moment, None, None, None
+    inside = [value for _, value in held]
+    weights = [times[index] - times[index - 1] if step and index else 1.0 for index, _ in held]
+    total = sum(weights)
+    mean = sum(v * w for v, w in zip(inside, weights, strict=True)) / total if total > 0 else inside[-1]
+    return moment, mean, min(inside), max(inside)
