@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jobmeter.collectors import cgroup
-from jobmeter.probes import cgroupfiles, cgroupfs
+from jobmeter.probes import cgroupfiles, cgroupfs, pressure
 from jobmeter.probes.paths import Paths
 from support import corpus
 from support.cgroups import RealJob
@@ -154,7 +154,7 @@ def test_v2_numbers_are_read(name: str, value: int | None) -> None:
 )
 def test_v2_pressure_is_read(name: str, seconds: float) -> None:
     directory = str(corpus.folder("cgroup-v2") / "telegraf-v2")
-    assert cgroupfiles.pressure_seconds(cgroupfiles.read_once(directory, name) or b"") == seconds
+    assert pressure.parse_totals(cgroupfiles.read_once(directory, name) or b"")["some"] == seconds
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ read there and counted from the moment of attaching.
 import os
 
 from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
-from jobmeter.probes import cgroupfiles, cgroupfs
+from jobmeter.probes import cgroupfiles, cgroupfs, pressure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -357,7 +357,7 @@ def _processes(own: "OwnCgroup", directory: str) -> "Parse":
 
 def _pressure(key: str) -> "Parse":
     def parse(raw: bytes) -> "list[Reading]":
-        seconds = cgroupfiles.pressure_seconds(raw)
+        seconds = pressure.parse_totals(raw).get("some")
         return [] if seconds is None else [(key, "", seconds)]
 
     return parse

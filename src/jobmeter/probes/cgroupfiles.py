@@ -7,7 +7,7 @@ as a number near 2^63, v2 as `max`. A malformed, empty or vanished file is None,
 
 import os
 
-from jobmeter.probes import kernelfile, pressure
+from jobmeter.probes import kernelfile
 
 NO_LIMIT_BYTES = 0x7FFF_FFFF_0000_0000
 """v1 writes LONG_MAX rounded down to a page as "no limit"; pages are 4 to 64 KiB."""
@@ -258,8 +258,3 @@ def io_v1(raw: bytes) -> tuple[int, int] | None:
         elif words[1] == b"Write":
             written_bytes += value
     return (read_bytes, written_bytes) if found else None
-
-
-def pressure_seconds(raw: bytes) -> float | None:
-    """Parse the `some` total of a pressure file: seconds in which at least one task was stalled."""
-    return pressure.parse_totals(raw).get("some")

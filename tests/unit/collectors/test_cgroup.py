@@ -117,6 +117,14 @@ def test_a_file_the_kernel_does_not_offer_leaves_its_key_absent(tmp_path: Path) 
     assert missing.isdisjoint(readings(RealJob(7, own)))
 
 
+def test_a_pressure_file_without_some_leaves_its_key_absent(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    own = v2_own(tree)
+    tree.cgroup("own", {"io.pressure": "full avg10=0.00 total=7\n", "cpu.pressure": ""})
+    keys = frozenset(("cgroup_cpu_pressure", "cgroup_mem_pressure", "cgroup_io_pressure"))
+    assert readings(RealJob(7, own), keys) == {"cgroup_mem_pressure": 2.5}
+
+
 def test_a_file_that_breaks_later_drops_its_keys_and_keeps_the_rest(tmp_path: Path) -> None:
     source = cgroup.attach(
         RealJob(7, v2_own(Tree(tmp_path))), frozenset(("cgroup_mem_current", "cgroup_mem_peak"))

@@ -161,16 +161,6 @@ def test_v1_io_without_any_device_is_not_counted_rather_than_zero() -> None:
     assert (cgroupfiles.io_v1(counted), cgroupfiles.io_v1(b"Total 0\n")) == ((5, 6), None)
 
 
-def test_pressure_is_the_total_of_some_in_seconds() -> None:
-    raw = b"some avg10=0.00 avg60=0.08 avg300=0.06 total=2500000\nfull avg10=0.00 total=1000000\n"
-    assert cgroupfiles.pressure_seconds(raw) == 2.5
-
-
-@pytest.mark.parametrize("raw", [b"", b"full avg10=0.00 total=7\n", b"some avg10=0.00\n"])
-def test_a_pressure_file_without_some_gives_nothing(raw: bytes) -> None:
-    assert cgroupfiles.pressure_seconds(raw) is None
-
-
 def test_an_open_file_is_read_anew_each_time(tmp_path: Path) -> None:
     (tmp_path / "memory.current").write_text("1\n")
     file = cgroupfiles.open_file(str(tmp_path), "memory.current")
