@@ -5,10 +5,10 @@ line carries the smallest and the largest beside it.
 """
 
 import itertools
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import ceil, inf, isfinite
 
 from jobmeter.model import panel
 from jobmeter.model.view import RunView, Series
@@ -18,6 +18,8 @@ Points = tuple[list[float], list[float | None]]
 SILENCE_RATIO = 10.0
 """A pause this many times the usual interval is a hole, not a slow sample."""
 SILENCE_SECONDS = 5.0
+EDGE = 1e-6
+"""Share of a bucket by which a time may miss its edge and still lie on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,12 +141,16 @@ def _fold(times: list[float], values: list[float | None], buckets: int, *, step:
     folded: list[Folded] = []
     begin = 0
     while begin < len(times):
-        # the index is from the time itself, so a long pause leaves buckets out instead of inventing points
-        edge = first + (int((times[begin] - first) / width) + 1) * width
-        end = max(bisect_left(times, edge, begin), begin + 1)
+        # the bucket is found from the time itself, so a long pause leaves buckets out instead of inventing points
+        place = (times[begin] - first) / width
+        # a rate holds up to its time, so a point on an edge belongs to the bucket that ends there
+        bucket = min(max(ceil(place - EDGE) - 1, 0) if step else int(place + EDGE), buckets - 1)
+        edge = first + (bucket + 1) * width + (EDGE if step else -EDGE) * width
+        last_bucket = bucket == buckets - 1
+        end = len(times) if last_bucket else max(bisect_right(times, edge, begin), begin + 1)
+        if values[begin] is None and (not folded or folded[-1][1] is not None):
+            folded.append((times[begin], None, None, None))
         folded.append(_fold_one(times, values, begin, end, step=step))
-        if values[end - 1] is None and folded[-1][1] is not None:
-            folded.append((times[end - 1], None, None, None))
         begin = end
     return folded
 
