@@ -44,22 +44,29 @@ def render(view: RunView, windows: Iterable[Window], *, prefix: str) -> Mapping[
     """Render a run as con-duct's info and usage files."""
     run = view.run
     return {
-        INFO: _pieces(run, windows, prefix=prefix),
-        USAGE: (_encode(line) for line in duct_lines.lines(windows, _memory_bytes(run))),
+        INFO: encoded(_only(run, windows, prefix)),
+        USAGE: encoded(usage(run, windows)),
     }
 
 
-def _pieces(run: Run, windows: Iterable[Window], *, prefix: str) -> Iterator[bytes]:
-    yield _encode(info(run, windows, prefix=prefix))
+def usage(run: Run, windows: Iterable[Window]) -> Iterator[Document]:
+    """Build con-duct's usage lines."""
+    report_seconds = _number(run.context.get("report_interval"))
+    return duct_lines.lines(windows, _memory_bytes(run), report_seconds)
 
 
-def _encode(document: Document) -> bytes:
-    # escapes what is not ASCII, so that an argument of any bytes can be written
-    return json.dumps(document).encode("ascii") + b"\n"
+def _only(run: Run, windows: Iterable[Window], prefix: str) -> Iterator[Document]:
+    yield info(run, execution_summary(run, windows, prefix=prefix), prefix=prefix)
 
 
-def info(run: Run, windows: Iterable[Window], *, prefix: str) -> Document:
-    """Build con-duct's info document for files that begin with `prefix`."""
+def encoded(documents: Iterable[Document]) -> Iterator[bytes]:
+    """Encode documents as lines; what is not ASCII is escaped, so that any argument can be written."""
+    for document in documents:
+        yield json.dumps(document).encode("ascii") + b"\n"
+
+
+def info(run: Run, summary: Document, *, prefix: str) -> Document:
+    """Build con-duct's info document around a summary, for files that begin with `prefix`."""
     context = run.context
     environment = _mapping(context.get("environment"))
     paths = {"stdout": "stdout", "stderr": "stderr", "usage": USAGE, "info": INFO}
@@ -70,7 +77,7 @@ def info(run: Run, windows: Iterable[Window], *, prefix: str) -> Document:
         "gpu": context.get("gpu"),
         "duct_version": _recorder(context),
         "schema_version": SCHEMA_VERSION,
-        "execution_summary": execution_summary(run, windows, prefix=prefix),
+        "execution_summary": summary,
         "output_paths": {name: prefix + suffix for name, suffix in paths.items()} | {"prefix": prefix},
         "working_directory": run.cwd or "",
         "message": run.message or "",
@@ -80,7 +87,7 @@ def info(run: Run, windows: Iterable[Window], *, prefix: str) -> Document:
 def execution_summary(run: Run, windows: Iterable[Window], *, prefix: str) -> Document:
     """Build con-duct's summary of a run; null is what was not measured."""
     seen = _Statistics()
-    for line in duct_lines.lines(windows, _memory_bytes(run)):
+    for line in usage(run, windows):
         seen.add(line)
     figures: Document = {}
     for name in ("rss", "vsz", "pmem", "pcpu"):

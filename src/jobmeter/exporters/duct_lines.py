@@ -39,64 +39,144 @@ class _Total:
     weighted: float
     samples: int
 
-    def add(self, peak: Number, mean: Number, samples: int) -> None:
-        self.peak = max(self.peak, peak)
-        self.weighted += mean * samples
-        self.samples += samples
+    def add(self, other: "_Total") -> None:
+        self.peak = max(self.peak, other.peak)
+        self.weighted += other.weighted
+        self.samples += other.samples
 
 
 @dataclass(slots=True)
 class _Report:
-    """What the windows since the last line add up to."""
+    """What the windows since the last line add up to, and the processes of that line."""
 
     samples: int = 0
+    timestamp: float = 0.0
     totals: dict[str, _Total] = field(default_factory=dict)
+    processes: dict[str, Line] = field(default_factory=dict)
 
     def add(self, window: Window, memory_bytes: Number | None) -> None:
-        counted = False
-        for name, (peak, mean) in _totals(window, memory_bytes).items():
-            counted = True
-            if name in self.totals:
-                self.totals[name].add(peak, mean, window.num_samples)
-            else:
-                self.totals[name] = _Total(peak, mean * window.num_samples, window.num_samples)
-        self.samples += window.num_samples if counted else 0
+        found = _totals(window, memory_bytes)
+        for name, (peak, mean) in found.items():
+            self._add(name, _Total(peak, mean * window.num_samples, window.num_samples))
+        self.samples += window.num_samples if found else 0
+        self.timestamp = window.timestamp
+
+    def _add(self, name: str, total: _Total) -> None:
+        if name in self.totals:
+            self.totals[name].add(total)
+        else:
+            self.totals[name] = total
+
+    def absorb(self, other: "_Report") -> None:
+        """Take in a report that no process was left for: what was used since the last one still counts."""
+        for name, total in other.totals.items():
+            self._add(name, total)
+
+    def line(self) -> Line:
+        def peak(name: str) -> Number | None:
+            return self.totals[name].peak if name in self.totals else None
+
+        def mean(name: str) -> float | None:
+            total = self.totals.get(name)
+            return None if total is None or not total.samples else total.weighted / total.samples
+
+        means = {name: mean(name) for name in ("rss", "vsz", "pmem", "pcpu")}
+        return {
+            "timestamp": _iso(self.timestamp),
+            "num_samples": self.samples,
+            "processes": {instance.partition("@")[0]: values for instance, values in self.processes.items()},
+            "totals": {name: peak(name) for name in FIELDS},
+            "averages": means | {"num_samples": self.samples},
+        }
 
 
-def lines(windows: Iterable[Window], memory_bytes: Number | None) -> Iterator[Line]:
-    """Yield one line per report of processes; what follows the last one is a line of its own."""
-    report = _Report()
-    known: dict[str, Line] = {}
-    timestamp = 0.0
+def lines(
+    windows: Iterable[Window], memory_bytes: Number | None, report_seconds: float | None = None
+) -> Iterator[Line]:
+    """Yield one line per report; without a report of processes, one per `report_seconds`."""
+    held: _Report | None = None
+    for report in _reports(windows, memory_bytes, report_seconds):
+        if "rss" in report.totals:
+            if held is not None:
+                yield held.line()
+            held = report
+        elif held is not None:
+            held.absorb(report)
+    if held is not None:
+        yield held.line()
+
+
+def _reports(
+    windows: Iterable[Window], memory_bytes: Number | None, report_seconds: float | None
+) -> Iterator[_Report]:
+    report, standing = _Report(), _Standing()
+    last_line_at: float | None = None
     for window in windows:
+        has_processes = any(instance for _, instance in window.values)
+        last_line_at = window.timestamp if last_line_at is None else last_line_at
+        overdue = report_seconds is not None and report.timestamp - last_line_at >= report_seconds
+        if report.totals and overdue and not has_processes:
+            report.processes = standing.unmoved(report.timestamp)
+            yield report
+            report, last_line_at = _Report(), report.timestamp
         report.add(window, memory_bytes)
-        timestamp = window.timestamp
-        if not any(instance for _, instance in window.values):
+        standing.count(window)
+        if not has_processes:
             continue
-        known = _processes(window, known, memory_bytes)
+        report.processes = standing.move(window, memory_bytes)
         if report.totals:
-            yield _line(timestamp, report, known)
-            report = _Report()
+            yield report
+            report, last_line_at = _Report(), window.timestamp
     if report.totals:
-        yield _line(timestamp, report, {})
+        report.processes = standing.unmoved(report.timestamp)
+        yield report
 
 
-def _line(timestamp: float, report: _Report, processes: dict[str, Line]) -> Line:
-    def peak(name: str) -> Number | None:
-        return report.totals[name].peak if name in report.totals else None
+class _Standing:
+    """The processes as last seen. jobmeter writes those that moved: the others are there as they were.
 
-    def mean(name: str) -> float | None:
-        total = report.totals.get(name)
-        return None if total is None or not total.samples else total.weighted / total.samples
+    Who is still there is known by number only: where the processes known are as many as were alive, they
+    are all listed, else only those that moved.
+    """
 
-    return {
-        "timestamp": _iso(timestamp),
-        "num_samples": report.samples,
-        "processes": {instance.partition("@")[0]: values for instance, values in processes.items()},
-        "totals": {name: peak(name) for name in FIELDS},
-        "averages": {name: mean(name) for name in ("rss", "vsz", "pmem", "pcpu")}
-        | {"num_samples": report.samples},
-    }
+    def __init__(self) -> None:
+        self._known: dict[str, Line] = {}
+        self._born: dict[str, float] = {}
+        self._listed: list[str] = []
+        self._alive: Number | None = None
+
+    def count(self, window: Window) -> None:
+        alive = _number(window, "proc_count")
+        self._alive = self._alive if alive is None else alive
+
+    def move(self, window: Window, memory_bytes: Number | None) -> dict[str, Line]:
+        """Take over what moved and list who is there."""
+        # `rest` stands for processes too small to be listed
+        moved = sorted({instance for _, instance in window.values if instance.partition("@")[0].isdigit()})
+        for instance in moved:
+            known = self._known.get(instance, {}) | {"pcpu": 0.0}
+            self._known[instance] = known | _process(window, instance, memory_bytes)
+            age_seconds = _age_seconds(window, instance)
+            if age_seconds is not None:
+                self._born[instance] = window.timestamp - age_seconds
+        others = [instance for instance in self._listed if instance not in moved]
+        idle = self._idle(others, window.timestamp) if len(others) + len(moved) == self._alive else {}
+        self._listed = [*idle, *moved]
+        return idle | {instance: self._known[instance] for instance in moved}
+
+    def unmoved(self, timestamp: float) -> dict[str, Line]:
+        """List who stood in the last line, idle since."""
+        return self._idle(self._listed, timestamp) if len(self._listed) == self._alive else {}
+
+    def _idle(self, instances: list[str], timestamp: float) -> dict[str, Line]:
+        listed: dict[str, Line] = {}
+        for instance in instances:
+            line = self._known[instance] | {"pcpu": 0.0, "timestamp": _iso(timestamp)}
+            line.pop("stat", None)  # seen in a state, but which was not written
+            if instance in self._born:
+                line["etime"] = elapsed(timestamp - self._born[instance])
+            listed[instance] = line
+        return listed
 
 
 def _totals(window: Window, memory_bytes: Number | None) -> dict[str, tuple[Number, Number]]:
@@ -129,16 +209,6 @@ def _interval_percent(window: Window) -> float | None:
 def _number(window: Window, key: str, instance: str = "") -> Number | None:
     value = window.values.get((key, instance))
     return value if isinstance(value, int | float) else None
-
-
-def _processes(window: Window, known: dict[str, Line], memory_bytes: Number | None) -> dict[str, Line]:
-    """Lay what moved over what was known of the processes seen in this window; the others are gone."""
-    # the first of any tool; `rest` stands for processes too small to be listed
-    instances = {instance: None for _, instance in window.values if instance.partition("@")[0].isdigit()}
-    return {
-        instance: known.get(instance, {}) | {"pcpu": 0.0} | _process(window, instance, memory_bytes)
-        for instance in instances
-    }
 
 
 def _process(window: Window, instance: str, memory_bytes: Number | None) -> Line:

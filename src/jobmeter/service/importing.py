@@ -10,11 +10,13 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
 from jobmeter import formats
+from jobmeter.config import redaction
 from jobmeter.errors import JobmeterError, UsageError
 from jobmeter.model.imported import Imported
 from jobmeter.model.view import Event, Step, Window
@@ -203,6 +205,12 @@ def _copy_private(source: Path, target: Path) -> None:
         shutil.copyfileobj(given, kept)
 
 
+@lru_cache(maxsize=1024)
+def _hide(text: str) -> str:
+    """Cut secrets out; the same command line stands in every window."""
+    return redaction.redact_text(text)
+
+
 def _present(record: Record) -> Record:
     return {key: value for key, value in record.items() if value not in (None, {}, [], ())}
 
@@ -221,14 +229,14 @@ def _start(run_id: str, imported: Imported) -> Record:
             "cwd": run.cwd,
             "name": run.name,
             "project": run.project,
-            "message": run.message,
+            "message": run.message and _hide(run.message),
             "tags": run.tags,
             "host": run.host,
             "started_at": iso(run.started_at),
         }
     )
     ids: Record = {"type": "start", "schema": SCHEMA, "run_id": run_id, "job_id": run_id}
-    return ids | {"command": list(run.command)} | record
+    return ids | {"command": [_hide(word) for word in run.command]} | record
 
 
 def _context(imported: Imported) -> Record:
@@ -243,7 +251,7 @@ def _context(imported: Imported) -> Record:
     outputs = [{"stream": o.stream, "mode": o.mode, "path": o.path, "offset": o.offset} for o in run.outputs]
     return {
         "type": "context",
-        **_present(dict(run.context)),
+        **_present({key: _hidden(value) for key, value in run.context.items()}),
         **_present({"outputs": outputs}),
         "measurements": [definition.as_record() for definition in run.definitions.values()],
         "provenance": how,
@@ -254,6 +262,15 @@ def _context(imported: Imported) -> Record:
             "timestamp": iso(time.time()),
         },
     }
+
+
+def _hidden(value: object) -> object:
+    """Cut secrets out of everything a foreign tool wrote down."""
+    if isinstance(value, dict):
+        return {key: _hidden(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_hidden(item) for item in value]
+    return _hide(value) if isinstance(value, str) else value
 
 
 def _end(imported: Imported) -> Record:
@@ -277,12 +294,13 @@ def _end(imported: Imported) -> Record:
 def _window(window: Window) -> Record:
     measurements: Record = {}
     for (key, instance), value in window.values.items():
+        kept = _hide(value) if isinstance(value, str) else value
         if not instance:
-            measurements[key] = value
+            measurements[key] = kept
             continue
         by_instance = measurements.setdefault(key, {})
         if isinstance(by_instance, dict):
-            by_instance[instance] = value
+            by_instance[instance] = kept
     return {
         "timestamp": iso(window.timestamp),
         "num_samples": window.num_samples,

@@ -1,0 +1,1 @@
+"""Thin fronts with other tools' names over the same layers."""
