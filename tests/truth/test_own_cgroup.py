@@ -290,6 +290,26 @@ def test_a_sweep_takes_what_a_dead_recorder_left_and_nothing_else() -> None:
     assert not any(os.path.exists(path) for path in pinned.directories)
 
 
+def test_what_a_finished_run_noted_can_be_discarded_from_anywhere() -> None:
+    dead = subprocess.Popen(["/bin/true"])
+    dead.wait()
+    stale, _ = cgroupfs.create_own(HERE, cgroupfs.own_name("noted", dead.pid))
+    alive, _ = cgroupfs.create_own(HERE, cgroupfs.own_name("noted-alive", os.getpid()))
+    assert stale is not None
+    assert alive is not None
+    gone = [cgroupfs.discard(HERE, directory) for directory in stale.directories]
+    kept = [cgroupfs.discard(HERE, directory) for directory in alive.directories]
+    assert (gone, kept) == ([True, True], [False, False])
+    assert not any(os.path.exists(directory) for directory in stale.directories)
+    assert alive.remove()
+
+
+def test_only_directories_of_runs_are_ever_discarded(tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    assert cgroupfs.discard(HERE, str(tmp_path / "precious")) is False
+    assert (tmp_path / "precious").is_dir()
+
+
 def test_an_unprivileged_user_is_told_why_there_is_no_own_cgroup() -> None:
     told, tell = os.pipe()
     pid = os.fork()

@@ -33,6 +33,7 @@ __all__ = [
     "cpu_quota",
     "cpu_quota_directory",
     "create_own",
+    "discard",
     "has_children",
     "locate",
     "memory_limit",
@@ -301,6 +302,19 @@ def _remove(directory: str, depth: int = MAX_DEPTH) -> bool:
     return False
 
 
+def discard(paths: "Paths", directory: str) -> bool:
+    """Remove one directory that a finished run noted; True once it is gone, False while it is in use or not ours."""
+    name = os.path.basename(directory)
+    if not name.startswith(PREFIX) or _recorder_lives(paths, name):
+        return False
+    return _remove(directory)
+
+
+def _recorder_lives(paths: "Paths", name: str) -> bool:
+    recorder_pid = name.rpartition("-")[2]
+    return not recorder_pid.isdigit() or os.path.exists(f"{paths.proc}/{recorder_pid}")
+
+
 def sweep(paths: "Paths", places: Places, min_age_s: float = 60.0) -> int:
     """Remove what earlier runs left behind where `places` put it; a run whose recorder lives is kept."""
     parents = {place.directory for place in (places.memory, places.cpuacct, places.unified) if place}
@@ -309,11 +323,8 @@ def sweep(paths: "Paths", places: Places, min_age_s: float = 60.0) -> int:
     removed = 0
     for parent in parents:
         for directory in _children(parent, PREFIX):
-            recorder_pid = directory.rpartition("-")[2]
-            if not recorder_pid.isdigit() or os.path.exists(f"{paths.proc}/{recorder_pid}"):
-                continue
             # a recorder in another pid namespace looks dead; give its job the time to move in
-            if _age_s(directory) >= min_age_s and _remove(directory):
+            if _age_s(directory) >= min_age_s and discard(paths, directory):
                 removed += 1
     return removed
 
