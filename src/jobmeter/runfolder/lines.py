@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from jobmeter.model.run import Value
-from jobmeter.model.view import Event, Window
+from jobmeter.model.view import Event, Step, Window
 
 Record = dict[str, object]
 Clock = dict[str, tuple[float, float]]
@@ -164,6 +164,22 @@ def event(line: bytes) -> Event | None:
         measurements={
             k: v for k, v in mapping(found.get("measurements")).items() if isinstance(v, int | float | str)
         },
+    )
+
+
+def step(line: bytes) -> Step | None:
+    """Decode one line of `steps.jsonl`; None if it is none."""
+    found = record(line) or {}
+    timestamp, count = moment(found.get("timestamp")), whole(found.get("step"))
+    if timestamp is None or count is None:
+        return None
+    metrics = mapping(found.get("metrics")).items()
+    return Step(
+        timestamp=timestamp,
+        step=count,
+        rank=whole(found.get("rank")) or 0,
+        source=text(found.get("source")) or "",
+        metrics={k: float(v) for k, v in metrics if isinstance(v, int | float) and not isinstance(v, bool)},
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from jobmeter.model import measurement
 from jobmeter.model.measurement import Measurement
 from jobmeter.model.run import CommandShare, Limits, Output, Provenance, Run, Status, Value
-from jobmeter.model.view import Event, Window
+from jobmeter.model.view import Event, Step, Window
 from jobmeter.runfolder import lines, liveness, tailer
 
 UNREADABLE = "unreadable_lines"
@@ -65,9 +65,12 @@ class Facts:
 
 
 def is_run(folder: Path) -> bool:
-    """Tell a run folder from any other directory."""
-    names = ("run.jsonl", "usage.jsonl", "run.jsonl.gz", "usage.jsonl.gz")
-    return any(os.path.lexists(folder / name) for name in names)
+    """Tell a run folder from any other directory or file; OSError where one may not look."""
+    try:
+        names = os.listdir(folder)
+    except (NotADirectoryError, FileNotFoundError):
+        return False
+    return not {"run.jsonl", "usage.jsonl", "run.jsonl.gz", "usage.jsonl.gz"}.isdisjoint(names)
 
 
 def read_run(folder: Path, *, machine: liveness.Here | None = None, now: float | None = None) -> Run:
@@ -324,6 +327,17 @@ def read_windows(folder: Path, offset: int = 0) -> Iterator[Window]:
     reader = lines.WindowReader()
     for piece in tailer.pieces(folder, "usage.jsonl", offset, closed=True):
         yield from reader.read(piece.lines)
+
+
+def read_steps(folder: Path) -> Iterator[Step]:
+    """Yield the steps of a training loop, of every rank that wrote any."""
+    names = {name.removesuffix(".gz") for name in os.listdir(folder) if name.startswith("steps.")}
+    for name in sorted(name for name in names if name.endswith(".jsonl")):
+        for piece in tailer.pieces(folder, name, closed=True):
+            for line in piece.lines:
+                step = lines.step(line)
+                if step is not None:
+                    yield step
 
 
 def read_events(folder: Path, offset: int = 0) -> Iterator[Event]:

@@ -91,7 +91,7 @@ class Store(Protocol):
         """Note how far a file that brings no rows has been read."""
 
     def briefs(self, *, limit: int | None = None) -> list[Run]:
-        """List runs newest first, without their summary, definitions and context."""
+        """List runs newest first, without their definitions and context."""
 
     def fields(self) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield every run's id and named fields, newest first."""

@@ -25,8 +25,8 @@ Number = int | float
 LEVEL = 6
 _EXACT_INT = 2**53
 _INT64 = 2**63
-_HEAD = struct.Struct("<BBqqII")
-"""Form, bytes a residual, first value, least residual, number of values, length of the body."""
+_HEAD = struct.Struct("<BBqqI")
+"""Form, bytes a residual, first value, least residual, number of values."""
 
 
 class Form(Enum):
@@ -49,22 +49,17 @@ class DamagedBlobError(ValueError):
     """A blob that `encode` did not write, or that changed since."""
 
 
-def encode(columns: Sequence[Sequence[Number]]) -> bytes:
-    """Pack columns into one blob."""
-    return zlib.compress(b"".join(map(_pack, columns)), LEVEL)
+def encode(column: Sequence[Number]) -> bytes:
+    """Pack a column of at least one number."""
+    return zlib.compress(_pack(column), LEVEL)
 
 
-def decode(blob: bytes) -> list[list[Number]]:
-    """Unpack the columns of a blob."""
+def decode(blob: bytes) -> list[Number]:
+    """Unpack a column."""
     try:
-        body = zlib.decompress(blob)
-        columns = []
-        while body:
-            column, body = _unpack(body)
-            columns.append(column)
+        return _unpack(zlib.decompress(blob))
     except (ValueError, OverflowError, struct.error, zlib.error) as error:
         raise DamagedBlobError(f"cannot decode {len(blob)} bytes: {error}") from error
-    return columns
 
 
 def _pack(column: Sequence[Number]) -> bytes:
@@ -98,10 +93,10 @@ def _pack_whole(form: Form, values: Sequence[int]) -> bytes:
     if least < -_INT64 or largest >= _INT64:
         return _pack_text(values)
     if least == largest:
-        return _HEAD.pack(form.value, 0, least, least, len(values), 0)
+        return _HEAD.pack(form.value, 0, least, least, len(values))
     steps = list(map(sub, values[1:], values))
     low, high = min(steps), max(steps)
-    if high - low < largest - least and low >= -_INT64:
+    if high - low < largest - least and -_INT64 <= low < _INT64:
         residuals = array("Q", map(sub, chain((low,), steps), repeat(low)))
         return _pack_residuals(form.value | _DIFFERENCES, values[0], low, residuals)
     return _pack_residuals(form.value, values[0], least, array("Q", map(sub, values, repeat(least))))
@@ -111,23 +106,22 @@ def _pack_residuals(form: int, first: int, least: int, residuals: "array[int]") 
     width = (max(residuals).bit_length() + 7) // 8
     raw = _little(residuals).tobytes()
     planes = b"".join([raw[place::8] for place in range(width)])
-    return _HEAD.pack(form, width, first, least, len(residuals), len(planes)) + planes
+    return _HEAD.pack(form, width, first, least, len(residuals)) + planes
 
 
 def _pack_text(values: Sequence[Number]) -> bytes:
     body = json.dumps(list(values), separators=(",", ":")).encode()
-    return _HEAD.pack(Form.TEXT.value, 0, 0, 0, len(values), len(body)) + body
+    return _HEAD.pack(Form.TEXT.value, 0, 0, 0, len(values)) + body
 
 
-def _unpack(body: bytes) -> tuple[list[Number], bytes]:
-    code, width, first, least, count, length = _HEAD.unpack_from(body)
-    end = _HEAD.size + length
-    planes, rest = body[_HEAD.size : end], body[end:]
+def _unpack(body: bytes) -> list[Number]:
+    code, width, first, least, count = _HEAD.unpack_from(body)
+    planes = body[_HEAD.size :]
     form = Form(code & ~_DIFFERENCES)
     if form is Form.TEXT:
-        return json.loads(planes), rest
-    residuals = _residuals(planes, width, count)
-    return _restore(form, first if code & _DIFFERENCES else None, least, residuals), rest
+        written: list[Number] = json.loads(planes)
+        return written
+    return _restore(form, first if code & _DIFFERENCES else None, least, _residuals(planes, width, count))
 
 
 def _residuals(planes: bytes, width: int, count: int) -> "array[int]":

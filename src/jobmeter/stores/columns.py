@@ -31,12 +31,13 @@ def split(windows: Iterable[Window]) -> tuple[list[Window], list[Window]]:
     """Part what belongs to the whole job from what belongs to a process or device; names become clean."""
     job: list[Window] = []
     instances: list[Window] = []
-    shapes: dict[tuple[Name, ...], _Shape] = {}
+    names: list[Name] = []
+    shape = _shape(names)
     for found in windows:
-        names = tuple(found.values)
-        shape = shapes.get(names)
-        if shape is None:
-            shape = shapes[names] = _shape(names)
+        # most windows look like the one before
+        if list(found.values) != names:
+            names = list(found.values)
+            shape = _shape(names)
         window = found if shape.ascii else cleaned(found)
         if not shape.some_instance:
             job.append(window)
@@ -57,7 +58,7 @@ class _Shape:
     ascii: bool
 
 
-def _shape(names: tuple[Name, ...]) -> _Shape:
+def _shape(names: Sequence[Name]) -> _Shape:
     held = [bool(instance) for _, instance in names]
     return _Shape(
         not all(held), any(held), all(key.isascii() and instance.isascii() for key, instance in names)
@@ -88,8 +89,13 @@ def columns(windows: Sequence[Window]) -> list[Column]:
     """Turn a block of windows into columns, ordered by name."""
     # windows of one shape are turned all at once; a job has few shapes
     shapes: dict[tuple[Name, ...], list[int]] = {}
+    names_before: list[Name] | None = None
+    places: list[int] = []
     for place, window in enumerate(windows):
-        shapes.setdefault(tuple(window.values), []).append(place)
+        if list(window.values) != names_before:
+            names_before = list(window.values)
+            places = shapes.setdefault(tuple(names_before), [])
+        places.append(place)
     parts: dict[Name, list[Column]] = {}
     for names, places in shapes.items():
         rows = [windows[place].values.values() for place in places]
@@ -126,18 +132,14 @@ def rising(moments: Iterable[Number]) -> tuple[float, ...]:
     return tuple(accumulate(moments, max))
 
 
-def clocks(windows: Sequence[Window], source: str, places: Places) -> tuple[list[float], list[float]] | None:
-    """Give when a source's windows ended and began; None unless every window says so."""
-    pairs = [windows[place].clock.get(source) for place in places]
-    known = [pair for pair in pairs if pair is not None]
-    if len(known) < len(pairs):
+def spans(windows: Sequence[Window], source: str, places: Places) -> list[float] | None:
+    """Give the seconds each window of a source covers; None unless every window says so."""
+    try:
+        pairs = [windows[place].clock[source] for place in places]
+    except KeyError:
         return None
-    return [end for _, end in known], [begin for begin, _ in known]
-
-
-def spans(ends: Sequence[Number], begins: Sequence[Number]) -> tuple[float, ...]:
-    """Give the seconds each window covers, free of the noise of subtracting large floats."""
-    return tuple(round(end - begin, 9) for end, begin in zip(ends, begins, strict=True))
+    # rounded, because subtracting large floats leaves noise in digits no clock has
+    return [round(end - begin, 9) for begin, end in pairs]
 
 
 def source_of(key: str) -> str:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from jobmeter.model import measurement
-from jobmeter.model.run import Run, Value
+from jobmeter.model.run import Run
 from jobmeter.model.view import Event
 
 Document = TypeVar("Document")
@@ -24,20 +24,19 @@ class DamagedDocumentError(ValueError):
 class Detail(msgspec.Struct):
     """What only the view of one run needs."""
 
-    summary: dict[str, Value]
     definitions: list[dict[str, object]]
     context: dict[str, object]
 
 
 def encode_brief(run: Run) -> bytes:
-    """Render a run without its summary, definitions and context."""
-    return encode(dataclasses.replace(run, summary={}, definitions={}, context={}))
+    """Render a run without its definitions and context."""
+    return encode(dataclasses.replace(run, definitions={}, context={}))
 
 
 def encode_detail(run: Run) -> bytes:
     """Render what the brief leaves out."""
     definitions = [definition.as_record() for definition in run.definitions.values()]
-    return zlib.compress(encode(Detail(run.summary, definitions, run.context)))
+    return zlib.compress(encode(Detail(definitions, run.context)))
 
 
 def decode_brief(document: bytes) -> Run:
@@ -68,7 +67,7 @@ def join(brief: Run, detail: Detail) -> Run:
     """Make a run whole again."""
     found = [measurement.from_record(record) for record in detail.definitions]
     definitions = {definition.key: definition for definition in found if definition is not None}
-    return dataclasses.replace(brief, summary=detail.summary, definitions=definitions, context=detail.context)
+    return dataclasses.replace(brief, definitions=definitions, context=detail.context)
 
 
 def clean(text: str) -> str:

@@ -103,13 +103,13 @@ class MemoryStore:
 
     def _series(self, windows: list[Window], column: columns.Column, *, spans: bool) -> Series:
         key, instance = column.name
-        clock = columns.clocks(windows, columns.source_of(key), column.places) if spans else None
+        covered = columns.spans(windows, columns.source_of(key), column.places) if spans else None
         return Series(
             key=key,
             instance=instance,
             times=columns.rising(columns.times(windows, column.places)),
             values=tuple(column.values),
-            spans=None if clock is None else columns.spans(*clock),
+            spans=None if covered is None else tuple(covered),
         )
 
     def _columns(self, run_id: str, windows: list[Window]) -> list[columns.Column]:
@@ -147,7 +147,7 @@ def open_store(path: Path) -> MemoryStore:
 
 
 def _brief(run: Run) -> Run:
-    return dataclasses.replace(run, summary={}, definitions={}, context={})
+    return dataclasses.replace(run, definitions={}, context={})
 
 
 def _inside(timestamp: float, between: tuple[float, float] | None) -> bool:

@@ -38,9 +38,9 @@ _SERIES_ADD = "INSERT INTO series (run_id, key, instance) VALUES (?, ?, ?)"
 _AXIS_ADD = "INSERT INTO axis (run_id, blob) VALUES (?, ?)"
 _AXIS_READ = "SELECT blob FROM axis WHERE axis_id = ?"
 _CHUNK_ADD = """INSERT INTO chunk
-    (series_id, t0, t1, n, measured, low, high, total, last, times_id, clock_id, blob)
+    (series_id, t0, t1, n, measured, low, high, total, last, times_id, spans_id, blob)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_CHUNKS = """SELECT series.key, series.instance, chunk.times_id, chunk.clock_id, chunk.blob
+_CHUNKS = """SELECT series.key, series.instance, chunk.times_id, chunk.spans_id, chunk.blob
     FROM series JOIN chunk ON chunk.series_id = series.series_id
     WHERE series.run_id = ?1 AND (?2 IS NULL OR series.key IN (SELECT value FROM json_each(?2)))
       AND chunk.t1 >= ?3 AND chunk.t0 <= ?4
@@ -143,20 +143,20 @@ class PointWriter:
 
     def _store(self, block: Sequence[Window], found: Sequence[columns.Column]) -> None:
         times: dict[columns.Places, _Axis] = {}
-        clocks: dict[tuple[str, columns.Places], int | None] = {}
+        spans: dict[tuple[str, columns.Places], int | None] = {}
         chunks = []
         for column in found:
             source, places = columns.source_of(column.name[0]), column.places
             if places not in times:
                 moments = columns.times(block, places)
-                times[places] = _Axis(self._axis([moments]), min(moments), max(moments))
-            if (source, places) not in clocks:
-                clock = columns.clocks(block, source, places)
-                clocks[source, places] = None if clock is None else self._axis(clock)
-            chunks.append(self._chunk(column, times[places], clocks[source, places]))
+                times[places] = _Axis(self._axis(moments), min(moments), max(moments))
+            if (source, places) not in spans:
+                covered = columns.spans(block, source, places)
+                spans[source, places] = None if covered is None else self._axis(covered)
+            chunks.append(self._chunk(column, times[places], spans[source, places]))
         self._connection.executemany(_CHUNK_ADD, chunks)
 
-    def _chunk(self, column: columns.Column, times: _Axis, clock_id: int | None) -> tuple[rows.Bound, ...]:
+    def _chunk(self, column: columns.Column, times: _Axis, spans_id: int | None) -> tuple[rows.Bound, ...]:
         found = columns.statistics(column.values)
         return (
             self._series_id(column.name),
@@ -166,12 +166,12 @@ class PointWriter:
             found.n,
             *map(_storable, (found.low, found.high, found.total, found.last)),
             times.axis_id,
-            clock_id,
-            codec.encode([column.values]),
+            spans_id,
+            codec.encode(column.values),
         )
 
-    def _axis(self, lists: Sequence[Sequence[float]]) -> int:
-        self._connection.execute(_AXIS_ADD, (self._run_id, codec.encode(lists)))
+    def _axis(self, values: Sequence[float]) -> int:
+        self._connection.execute(_AXIS_ADD, (self._run_id, codec.encode(values)))
         return self._connection.last_insert_rowid()
 
     def _series_id(self, name: columns.Name) -> int:
@@ -188,38 +188,33 @@ def _storable(value: codec.Number) -> codec.Number:
 
 @dataclass(slots=True)
 class _Points:
-    """One series while it is put together; `ends` is None once a stretch has no clock."""
+    """One series while it is put together; `spans` is None once a stretch has none."""
 
     times: list[codec.Number] = field(default_factory=list)
     values: list[codec.Number] = field(default_factory=list)
-    ends: list[codec.Number] | None = field(default_factory=list)
-    begins: list[codec.Number] = field(default_factory=list)
+    spans: list[codec.Number] | None = field(default_factory=list)
 
     def add(
         self,
         times: Sequence[codec.Number],
         values: Sequence[codec.Number],
-        clock: Sequence[Sequence[codec.Number]] | None,
+        spans: Sequence[codec.Number] | None,
     ) -> None:
-        if not len(times) == len(values) == (len(times) if clock is None else len(clock[0])):
+        if not len(times) == len(values) == len(times if spans is None else spans):
             raise codec.DamagedBlobError("a chunk and its axis differ in length")
         self.times += times
         self.values += values
-        if clock is None or self.ends is None:
-            self.ends = None
-            return
-        self.ends += clock[0]
-        self.begins += clock[1]
+        self.spans = None if spans is None or self.spans is None else [*self.spans, *spans]
 
     def series(self, name: columns.Name, between: tuple[float, float], *, spans: bool) -> Series:
         inside = [place for place, moment in enumerate(self.times) if between[0] <= moment <= between[1]]
-        widths = columns.spans(self.ends, self.begins) if spans and self.ends is not None else None
+        covered = self.spans if spans else None
         return Series(
             key=name[0],
             instance=name[1],
             times=columns.rising(self.times[place] for place in inside),
             values=tuple(self.values[place] for place in inside),
-            spans=None if widths is None else tuple(widths[place] for place in inside),
+            spans=None if covered is None else tuple(covered[place] for place in inside),
         )
 
 
@@ -235,25 +230,24 @@ class PointReader:
     ) -> list[Series]:
         """Put series together from chunks and tail."""
         found: dict[columns.Name, _Points] = {}
-        axes: dict[int, list[list[codec.Number]]] = {}
+        axes: dict[int, list[codec.Number]] = {}
         wanted = None if keys is None else json.dumps(sorted(keys))
         sealed = rows.select(self._connection, _CHUNKS, (self._run_id, wanted, *between), list[_ChunkRow])
-        clock: Sequence[Sequence[codec.Number]] | None
-        for key, instance, times_id, clock_id, blob in sealed:
-            clock = self._axis(axes, clock_id) if key in counters and clock_id is not None else None
+        for key, instance, times_id, spans_id, blob in sealed:
+            spans = self._axis(axes, spans_id) if key in counters and spans_id is not None else None
             points = found.setdefault((key, instance), _Points())
-            points.add(self._axis(axes, times_id)[0], codec.decode(blob)[0], clock)
+            points.add(self._axis(axes, times_id), codec.decode(blob), spans)
         windows, young = self._tail()
         for column in columns.columns(windows):
             if column.name[1] in young or (keys is not None and column.name[0] not in keys):
                 continue
             times = columns.times(windows, column.places)
-            clock = columns.clocks(windows, columns.source_of(column.name[0]), column.places)
-            found.setdefault(column.name, _Points()).add(times, column.values, clock)
+            covered = columns.spans(windows, columns.source_of(column.name[0]), column.places)
+            found.setdefault(column.name, _Points()).add(times, column.values, covered)
         made = [found[name].series(name, between, spans=name[0] in counters) for name in sorted(found)]
         return [series for series in made if series.times]
 
-    def _axis(self, axes: dict[int, list[list[codec.Number]]], axis_id: int) -> list[list[codec.Number]]:
+    def _axis(self, axes: dict[int, list[codec.Number]], axis_id: int) -> list[codec.Number]:
         if axis_id not in axes:
             found = rows.select(self._connection, _AXIS_READ, (axis_id,), list[tuple[bytes]])
             if not found:

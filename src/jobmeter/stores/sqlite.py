@@ -34,7 +34,7 @@ from jobmeter.stores import (
 )
 
 BUSY_SECONDS = 5.0
-_WAL_BYTES = 4 * 1024 * 1024
+_WAL_BYTES = 128 * 1024
 _EVERYTHING = (-math.inf, math.inf)
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.MismatchError, apsw.FormatError)
 
@@ -96,8 +96,9 @@ class SqliteStore:
 
     def __init__(self, path: Path, busy_seconds: float) -> None:
         self._path = path
+        self._busy_ms = round(busy_seconds * 1000)
         with self._guard():
-            self._connection = _connect(path, busy_seconds)
+            self._connection = _connect(path, self._busy_ms)
         self._newer = migrate.is_newer(self._connection)
 
     @contextmanager
@@ -125,11 +126,23 @@ class SqliteStore:
             with self._guard():
                 self._connection.wal_autocheckpoint(1000)
             yield
-            with self._guard():
-                self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            self._checkpoint()
         finally:
             self._connection.wal_autocheckpoint(0)
             os.close(lock)
+
+    def _checkpoint(self) -> None:
+        """Move a log that has grown into the database and cut it, unless somebody is reading from it."""
+        log = Path(f"{self._path}-wal")
+        if not log.exists() or log.stat().st_size < _WAL_BYTES:
+            return
+        self._connection.set_busy_timeout(0)
+        try:
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.BusyError:
+            return  # the next writer will find the log again
+        finally:
+            self._connection.set_busy_timeout(self._busy_ms)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -280,11 +293,11 @@ def open_store(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> SqliteStore
     return SqliteStore(path, busy_seconds)
 
 
-def _connect(path: Path, busy_seconds: float) -> apsw.Connection:
+def _connect(path: Path, busy_ms: int) -> apsw.Connection:
     # SQLite gives the -wal and -shm files the rights of the database, which therefore exists first
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     connection = apsw.Connection(str(path))
-    connection.set_busy_timeout(round(busy_seconds * 1000))
+    connection.set_busy_timeout(busy_ms)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     connection.pragma("journal_mode", "wal")

@@ -50,7 +50,7 @@ CREATE TABLE chunk (
     total,
     last,
     times_id INTEGER NOT NULL,
-    clock_id INTEGER,
+    spans_id INTEGER,
     blob BLOB NOT NULL
 );
 CREATE INDEX chunk_by_series ON chunk (series_id, t0);

@@ -1,0 +1,247 @@
+"""The index of a home, kept up with its run folders: only new bytes are read, each exactly once.
+
+A run that ended and is indexed is never looked at again. Whatever happens to the index, the folders are
+the truth: damage means it is set aside and built anew, and where none can be kept one is made in memory.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from jobmeter import stores
+from jobmeter.errors import StoreError
+from jobmeter.runfolder import lines, liveness, reader, tailer
+from jobmeter.service import cache, indexing, notices
+from jobmeter.stores import Position, Store
+
+Answer = TypeVar("Answer")
+
+WAIT_SECONDS = 10.0
+CHANGES = "changes.jsonl"
+"""In the home: ids of ended runs whose folder changed since, appended by whoever changed it."""
+_HOME = "@home"
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+@-")
+_LONGEST_NAME = 200
+
+
+@dataclass(slots=True)
+class Refreshed:
+    """What one look at the folders did."""
+
+    indexed: list[str] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
+    ignored: dict[str, str] = field(default_factory=dict)
+    """By folder name: why it is no run."""
+    unreadable: dict[str, str] = field(default_factory=dict)
+    """By folder name: why the run in it could not be read."""
+
+
+class Index:
+    """An open index of one home."""
+
+    def __init__(self, home: Path, store: Store, *, path: Path | None, warn: notices.Warn) -> None:
+        self.home = home
+        self._store = store
+        self._path = path
+        self._warn = warn
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the store back."""
+        self._store.close()
+
+    def ask(self, question: Callable[[Store], Answer]) -> Answer:
+        """Put a question to the store; one that turns out damaged is built again first."""
+        try:
+            return question(self._store)
+        except stores.DamagedError as error:
+            self._replace(str(error))
+            self.refresh()
+            return question(self._store)
+
+    def refresh(self, *, wait_seconds: float = WAIT_SECONDS) -> Refreshed:
+        """Index new bytes of every run folder; where that cannot be, keep to what is known."""
+        try:
+            return self._refresh(wait_seconds)
+        except stores.DamagedError as error:
+            self._replace(str(error))
+        except (stores.BusyError, stores.ReadOnlyError) as error:
+            self._warn(f"{error}; showing what it holds")
+            return Refreshed()
+        except StoreError as error:
+            self._warn(f"{error}; reading all run folders instead")
+            self._store = stores.load("memory").open_store(Path())
+        return self._refresh(wait_seconds)
+
+    def rebuild(self) -> Refreshed:
+        """Throw the index away and build it again."""
+        with self._store.writing(WAIT_SECONDS):
+            for run_id in sorted(self._store.run_ids()):
+                self._store.forget(run_id)
+        return self.refresh()
+
+    def touch(self, run_id: str) -> None:
+        """Tell this and every other index of the home that an ended run changed."""
+        record = f'{{"run_id": "{run_id}"}}\n'.encode()
+        fd = os.open(self.home / CHANGES, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(fd, record)
+        finally:
+            os.close(fd)
+
+    def _refresh(self, wait_seconds: float) -> Refreshed:
+        folders = list_folders(self.home)
+        work = self._work(folders)
+        if work.any():
+            with self._store.writing(wait_seconds):
+                # another process may have done it all while this one waited
+                work = self._work(folders)
+                self._carry_out(folders, work)
+        for name, reason in list(work.done.unreadable.items())[:1]:
+            others = f" and {len(work.done.unreadable) - 1} more" if len(work.done.unreadable) > 1 else ""
+            self._warn(f"cannot read run folder {name}{others}: {reason}")
+        return work.done
+
+    def _work(self, folders: dict[str, Path]) -> "_Work":
+        known = self._store.run_ids()
+        position = self._store.positions(_HOME).get(CHANGES, Position(0))
+        changed, until = self._changed(position)
+        done = Refreshed()
+        new = [name for name in folders.keys() - known if self._usable(name, folders[name], done)]
+        again = [run_id for run_id in (*self._store.unfinished(), *changed) if run_id in folders]
+        return _Work(sorted({*new, *again}), sorted(known - folders.keys()), position, until, done)
+
+    def _usable(self, name: str, folder: Path, done: Refreshed) -> bool:
+        reason = None if is_run_id(name) else "its name is no run id"
+        try:
+            if reason is None and not reader.is_run(folder):
+                reason = "it holds no run"
+        except OSError as error:
+            done.unreadable[name] = (error.strerror or str(error)).lower()
+            return False
+        if reason is not None:
+            done.ignored[name] = reason
+        return reason is None
+
+    def _changed(self, position: Position) -> tuple[list[str], Position]:
+        size = tailer.size(self.home, CHANGES) or 0
+        offset = position.offset if position.offset <= size else 0
+        if size == offset:
+            return [], Position(offset)
+        ids, end = [], offset
+        for piece in tailer.pieces(self.home, CHANGES, offset):
+            end = piece.end
+            records = (lines.record(line) for line in piece.lines)
+            ids += [str(record.get("run_id")) for record in records if record is not None]
+        return ids, Position(end)
+
+    def _carry_out(self, folders: dict[str, Path], work: "_Work") -> None:
+        done = work.done
+        machine, now = liveness.here(), time.time()
+        for run_id in work.gone:
+            self._store.forget(run_id)
+            done.forgotten.append(run_id)
+        for run_id in work.todo:
+            try:
+                indexing.index_run(self._store, run_id, folders[run_id], machine, now)
+            except OSError as error:
+                done.unreadable[run_id] = (error.strerror or str(error)).lower()
+                continue
+            done.indexed.append(run_id)
+        if work.since != work.until:
+            self._store.set_position(_HOME, CHANGES, work.until)
+
+    def _replace(self, reason: str) -> None:
+        """Set a damaged index aside and begin a new one."""
+        self._store.close()
+        if self._path is None:
+            raise StoreError(f"the index in memory is damaged: {reason}")
+        aside = set_aside(self._path)
+        self._warn(f"{reason}; set aside as {aside.name} and built again from the run folders")
+        self._store = stores.load("sqlite").open_store(self._path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    todo: list[str]
+    gone: list[str]
+    since: Position
+    until: Position
+    done: Refreshed
+
+    def any(self) -> bool:
+        return bool(self.todo or self.gone or self.since != self.until)
+
+
+def open_index(
+    home: str | Path, *, path: Path | None = None, warn: notices.Warn = notices.to_stderr
+) -> Index:
+    """Open the index of a home, in its local cache directory unless a path is given."""
+    folder = Path(home)
+    try:
+        file = cache.index_path(folder, os.environ) if path is None else path
+        return _open(folder, file, warn)
+    except (StoreError, OSError) as error:
+        warn(f"no index can be kept: {error}; reading all run folders instead")
+        return Index(folder, stores.load("memory").open_store(Path()), path=None, warn=warn)
+
+
+def _open(home: Path, path: Path, warn: notices.Warn) -> Index:
+    sqlite = stores.load("sqlite")
+    try:
+        store = sqlite.open_store(path)
+    except stores.DamagedError as error:
+        aside = set_aside(path)
+        warn(f"{error}; set aside as {aside.name} and built again from the run folders")
+        store = sqlite.open_store(path)
+    return Index(home, store, path=path, warn=warn)
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a damaged index, its log with it, so that nothing of it is read again."""
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    aside = path.with_name(f"{path.name}.corrupt-{stamp}-{os.getpid()}")
+    for ending in ("", "-wal", "-shm"):
+        try:
+            os.rename(f"{path}{ending}", f"{aside}{ending}")
+        except FileNotFoundError:
+            continue  # another process was first, or there was no log
+    return aside
+
+
+def list_folders(home: Path) -> dict[str, Path]:
+    """Find every run folder by name; of two with one name the older month's counts."""
+    found: dict[str, Path] = {}
+    for month in _directories(home / "runs"):
+        try:
+            names = os.listdir(month)
+        except NotADirectoryError:
+            continue  # a stray file among the months
+        for name in names:
+            if name[0] != ".":
+                found.setdefault(name, month / name)
+    return found
+
+
+def _directories(folder: Path) -> Iterable[Path]:
+    try:
+        names = sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return ()
+    return (folder / name for name in names if name[0] != ".")
+
+
+def is_run_id(name: str) -> bool:
+    """Tell a name that can stand in paths, tables and terminals from one that cannot."""
+    return 0 < len(name) <= _LONGEST_NAME and name[0].isalnum() and _LETTERS.issuperset(name)

@@ -1,0 +1,215 @@
+"""Runs as people ask for them: a list, one by its id, and everything known of one."""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from jobmeter import stores
+from jobmeter.errors import UsageError
+from jobmeter.model.measurement import TOOLS, Kind
+from jobmeter.model.run import Run
+from jobmeter.model.view import RunView, Series
+from jobmeter.runfolder import liveness, reader
+from jobmeter.service import index, indexing, notices, thinning
+from jobmeter.stores import Store
+
+Answer = TypeVar("Answer")
+
+LAST = "last"
+_CANDIDATES = 5
+_MANY = 500
+
+
+class Filter(Protocol):
+    """What `filters.parse` makes of a text."""
+
+    def matches(self, fields: Mapping[str, object]) -> bool:
+        """Say whether a run with these fields is wanted."""
+
+
+def list_runs(
+    home: str,
+    *,
+    where: Filter | None = None,
+    sort: str = "started",
+    reverse: bool = False,
+    limit: int | None = None,
+    warn: notices.Warn = notices.to_stderr,
+) -> list[Run]:
+    """List runs: largest or latest first, text from A, those without the field last."""
+    with index.open_index(home, warn=warn) as opened:
+        opened.refresh()
+        if where is None and sort == "started" and not reverse:
+            return opened.ask(lambda store: store.briefs(limit=limit))
+        return opened.ask(lambda store: _chosen(store, where, sort, reverse=reverse, limit=limit))
+
+
+def _chosen(store: Store, where: Filter | None, sort: str, *, reverse: bool, limit: int | None) -> list[Run]:
+    known = [(run_id, _Fields(store, run_id, fields)) for run_id, fields in store.fields()]
+    wanted = known if where is None else [(run_id, row) for run_id, row in known if where.matches(row)]
+    ids = _ordered([(run_id, row.get(sort)) for run_id, row in wanted], reverse=reverse)[:limit]
+    if len(ids) < _MANY:
+        return [run for run_id in ids if (run := store.brief(run_id)) is not None]
+    briefs = {run.run_id: run for run in store.briefs()}
+    return [briefs[run_id] for run_id in ids if run_id in briefs]
+
+
+def _ordered(rows: list[tuple[str, object]], *, reverse: bool) -> list[str]:
+    """Order ids by value; equal ones stay newest first, as the store gives them."""
+    numbers = [(run_id, value) for run_id, value in rows if isinstance(value, int | float)]
+    texts = [(run_id, value) for run_id, value in rows if isinstance(value, str)]
+    absent = [run_id for run_id, value in rows if not isinstance(value, int | float | str)]
+    numbers.sort(key=lambda row: row[1], reverse=not reverse)
+    texts.sort(key=lambda row: row[1].lower(), reverse=reverse)
+    return [run_id for run_id, _ in (*numbers, *texts)] + absent
+
+
+class _Fields(Mapping[str, object]):
+    """A run's fields; its summary is fetched only when a summary key is asked for."""
+
+    def __init__(self, store: Store, run_id: str, known: dict[str, object]) -> None:
+        self._store = store
+        self._run_id = run_id
+        self._known = known
+        self._whole = False
+
+    def __getitem__(self, name: str) -> object:
+        if name not in self._known and not self._whole and name.partition("_")[0] in TOOLS:
+            brief = self._store.brief(self._run_id)
+            self._known = {**(brief.summary if brief else {}), **self._known}
+            self._whole = True
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def find(home: str, ref: str, *, warn: notices.Warn = notices.to_stderr) -> Run:
+    """Find one run by id, unique prefix, `last`, or folder."""
+    return _with_run(home, ref, warn, lambda _, run: run)
+
+
+def view(
+    home: str, ref: str, keys: Iterable[str] | None = None, *, warn: notices.Warn = notices.to_stderr
+) -> RunView:
+    """Gather all that is known of a run; only the series of `keys` where they are given."""
+    wanted = None if keys is None else frozenset(keys)
+    return _with_run(home, ref, warn, lambda store, run: _view(store, run, wanted))
+
+
+def series(
+    home: str,
+    ref: str,
+    key: str,
+    *,
+    instance: str = "",
+    between: tuple[float, float] | None = None,
+    points: int = 2000,
+) -> Series:
+    """Read one series thinned to at most `points`, its least and largest values kept."""
+
+    def read(store: Store, run: Run) -> Series:
+        found = store.series(run.run_id, {key}, counters=counters_of(run), between=between)
+        for one in found:
+            if one.instance == instance:
+                return thinning.thin(one, points)
+        instances = ", ".join(one.instance or "the whole job" for one in found[:_CANDIDATES])
+        hint = f"it has {instances}" if found else f"see `jobmeter show {run.run_id} --all`"
+        raise UsageError(f"run {run.run_id} has no series {key} {instance}".rstrip(), hint=hint)
+
+    return _with_run(home, ref, notices.to_stderr, read)
+
+
+def counters_of(run: Run) -> frozenset[str]:
+    """Name the keys whose values are deltas over a span of time."""
+    return frozenset(key for key, definition in run.definitions.items() if definition.kind is Kind.COUNTER)
+
+
+def _view(store: Store, run: Run, keys: frozenset[str] | None) -> RunView:
+    found = [] if keys == frozenset() else store.series(run.run_id, keys, counters=counters_of(run))
+    return RunView(
+        run=run,
+        series={(one.key, one.instance): one for one in found},
+        events=tuple(store.events(run.run_id)),
+        processes=tuple(store.processes(run.run_id)),
+        steps=tuple(reader.read_steps(Path(run.folder))) if run.folder else (),
+    )
+
+
+def _with_run(home: str, ref: str, warn: notices.Warn, use: Callable[[Store, Run], Answer]) -> Answer:
+    outside = _folder_outside(home, ref)
+    if outside is not None:
+        return _use_folder(outside, use)
+    with index.open_index(home, warn=warn) as opened:
+        opened.refresh()
+
+        def answer(store: Store) -> Answer:
+            run_id = resolve(store, Path(ref).name if _is_path(ref) else ref)
+            return use(store, _whole(store, run_id))
+
+        return opened.ask(answer)
+
+
+def _is_path(ref: str) -> bool:
+    return "/" in ref or ref in (".", "..")
+
+
+def _folder_outside(home: str, ref: str) -> Path | None:
+    """Take `ref` as a folder when it looks like one and is not in the home's index."""
+    if not _is_path(ref):
+        return None
+    folder = Path(os.path.realpath(ref))
+    try:
+        known = reader.is_run(folder)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(f"cannot read {ref}: {reason}") from None
+    if not known:
+        raise UsageError(f"{ref} is not a run folder", hint="a run folder holds run.jsonl")
+    return None if folder.parent.parent == Path(os.path.realpath(home), "runs") else folder
+
+
+def _use_folder(folder: Path, use: Callable[[Store, Run], Answer]) -> Answer:
+    """Index one folder in memory: it lies in no home, or in another one."""
+    store = stores.load("memory").open_store(folder)
+    run_id = reader.read_run(folder).run_id
+    indexing.index_run(store, run_id, folder, liveness.here(), time.time())
+    return use(store, _whole(store, run_id))
+
+
+def _whole(store: Store, run_id: str) -> Run:
+    run = store.run(run_id)
+    if run is None:
+        raise UsageError(f"run {run_id} was removed", hint="see `jobmeter ls`")
+    return run
+
+
+def resolve(store: Store, ref: str) -> str:
+    """Turn an id, unique prefix or `last` into an id."""
+    if ref == LAST:
+        newest = store.briefs(limit=1)
+        if not newest:
+            raise UsageError("there is no run yet", hint="record one: jobmeter run -- COMMAND")
+        return newest[0].run_id
+    found = store.with_prefix(ref, _CANDIDATES + 1) if ref else []
+    if len(found) == 1 or ref in found:
+        return ref if ref in found else found[0]
+    if found:
+        shown = ", ".join(found[:_CANDIDATES]) + (", ..." if len(found) > _CANDIDATES else "")
+        raise UsageError(f"several runs begin with {ref}", hint=f"say more of the id: {shown}")
+    raise UsageError(f"unknown run: {ref}", hint=_nearest(store, ref))
+
+
+def _nearest(store: Store, ref: str) -> str:
+    newest = store.briefs(limit=200)
+    alike = [run.run_id for run in newest if ref and (ref in run.run_id or ref == run.name)]
+    if alike:
+        return f"did you mean {', '.join(alike[:_CANDIDATES])}?"
+    if not newest:
+        return "there is no run yet; record one: jobmeter run -- COMMAND"
+    return f"the newest are {', '.join(run.run_id for run in newest[:3])}; see `jobmeter ls`"
