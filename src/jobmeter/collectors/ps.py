@@ -92,7 +92,7 @@ def missing(paths: "Paths") -> str | None:
 class PsSource:
     """Asks `ps` once per sample about the processes the job has then."""
 
-    __slots__ = ("_before", "_clock", "_job", "_keys", "_read_at", "_tool")
+    __slots__ = ("_before", "_clock", "_commands", "_job", "_keys", "_read_at", "_tool")
 
     def __init__(
         self, job: "Job", keys: frozenset[str], path: str, *, clock: "Callable[[], float]" = time.monotonic
@@ -102,12 +102,18 @@ class PsSource:
         self._tool = command.Tool(path)
         self._clock = clock
         self._before: dict[str, tuple[float, float]] = {}
+        self._commands: dict[str, str] = {}
         self._read_at = clock()
 
     @property
     def helper_cpu_seconds(self) -> float:
         """CPU time of our own `ps` calls, which RUSAGE_CHILDREN counts as if they were the job's."""
         return self._tool.cpu_seconds
+
+    @property
+    def helper_pids(self) -> tuple[int, ...]:
+        """Calls of ours that hang in the kernel: children of the recorder, but not of the job."""
+        return self._tool.strays
 
     def read(self) -> "Iterable[Reading]":
         """Ask about every live process of the job; one that ended meanwhile has no row."""
@@ -118,14 +124,23 @@ class PsSource:
         rows = [row for row in rows if row.pid in instances]
         now = self._clock()
         rates = self._rates(rows, instances, now)
+        commands = self._redacted(rows)
         found = [
             reading
             for row in rows
-            for reading in _readings(row, instances[row.pid], rates.get(row.pid))
+            for reading in _readings(row, instances[row.pid], rates.get(row.pid), commands.get(row.command))
             if reading[0] in self._keys
         ]
         found += [(key, "", value) for key, value in _totals(rows, rates) if key in self._keys]
         return found
+
+    def _redacted(self, rows: list[pstext.PsRow]) -> dict[str, str]:
+        if "ps_cmd" not in self._keys:
+            return {}
+        # a zombie has lost its command line: what it was called while it lived stays
+        lines = {row.command for row in rows if row.command and not row.is_zombie}
+        self._commands = {line: self._commands.get(line) or self._job.redact(line) for line in lines}
+        return self._commands
 
     def _rates(self, rows: list[pstext.PsRow], instances: dict[int, str], now: float) -> dict[int, float]:
         rates: dict[int, float] = {}
@@ -172,7 +187,7 @@ def _arguments(pids: list[int]) -> list[str]:
     return arguments
 
 
-def _readings(row: pstext.PsRow, instance: str, rate: float | None) -> "Iterator[Reading]":
+def _readings(row: pstext.PsRow, instance: str, rate: float | None, line: str | None) -> "Iterator[Reading]":
     values = (
         ("ps_rss", row.rss_bytes),
         ("ps_vsz", row.vsz_bytes),
@@ -181,8 +196,7 @@ def _readings(row: pstext.PsRow, instance: str, rate: float | None) -> "Iterator
         ("ps_cputime", row.cputime_seconds),
         ("ps_pdcpu", rate),
         ("ps_stat", row.stat),
-        # a zombie has lost its command line: what it was called while it lived stays
-        ("ps_cmd", None if row.is_zombie or not row.command else row.command),
+        ("ps_cmd", line),
     )
     for key, value in values:
         if value is not None:

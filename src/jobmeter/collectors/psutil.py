@@ -102,6 +102,7 @@ class PsutilSource:
     __slots__ = (
         "_budget",
         "_clock",
+        "_commands",
         "_cpu_clock",
         "_job",
         "_keys",
@@ -129,6 +130,7 @@ class PsutilSource:
         self._wall_clock = wall_clock
         self._cpu_clock = cpu_clock
         self._known: dict[str, psutil.Process] = {}
+        self._commands: dict[str, tuple[str, str]] = {}
         self._budget = PssBudget()
         self._read_at = clock()
 
@@ -137,6 +139,7 @@ class PsutilSource:
         now = self._clock()
         known, self._known = self._known, {}
         found: list[Reading] = []
+        denied = False
         for process in list(self._job.processes.values()):
             handle = known.get(process.instance)
             try:
@@ -144,13 +147,19 @@ class PsutilSource:
                 found += list(
                     self._read_process(handle, process.instance, process.instance not in known, now)
                 )
-            except (self._psutil.NoSuchProcess, self._psutil.AccessDenied):
-                continue  # ended between listing and reading, or another user's on macOS
+            except self._psutil.NoSuchProcess:
+                continue  # ended between listing and reading
+            except self._psutil.AccessDenied:
+                denied = True  # another user's, on macOS: a sum without it would pass for the whole job's
+                continue
             self._known[process.instance] = handle
-        found += _sums(found, "psutil_rss", "psutil_pdcpu")
+        found += [] if denied else _sums(found, "psutil_rss", "psutil_pdcpu")
         rss_total = sum(int(value) for key, _, value in found if key == "psutil_rss")
         if self._known and not _PSS_KEYS.isdisjoint(self._keys) and self._budget.due(now, rss_total):
-            found += self._read_pss(now, rss_total)
+            found += self._read_pss(now, rss_total, whole=not denied)
+        self._commands = {
+            instance: line for instance, line in self._commands.items() if instance in self._known
+        }
         self._read_at = now
         return [reading for reading in found if reading[0] in self._keys]
 
@@ -170,16 +179,19 @@ class PsutilSource:
             yield "psutil_rss", instance, handle.memory_info().rss
             if "psutil_threads" in self._keys:
                 yield "psutil_threads", instance, handle.num_threads()
-            text = self._command_line(handle) if "psutil_cmd" in self._keys else ""
+            text = self._command_line(handle, instance) if "psutil_cmd" in self._keys else ""
             if text:
                 yield "psutil_cmd", instance, text
 
-    def _command_line(self, handle: "psutil.Process") -> str:
+    def _command_line(self, handle: "psutil.Process", instance: str) -> str:
         try:
-            words = handle.cmdline()
+            line = " ".join(handle.cmdline())[:_COMMAND_CHARACTERS]
         except self._psutil.ZombieProcess:
             return ""  # it has lost its command line: what it was called while it lived stays
-        return " ".join(words)[:_COMMAND_CHARACTERS]
+        known = self._commands.get(instance)
+        if known is None or known[0] != line:
+            known = self._commands[instance] = (line, self._job.redact(line))
+        return known[1]
 
     def _newborn_rate(self, cputime: float, age: float, now: float) -> float | None:
         # psutil's first cpu_percent is always 0.0 and means nothing; an old process has no rate yet
@@ -187,10 +199,9 @@ class PsutilSource:
             return None
         return 100 * cputime / age
 
-    def _read_pss(self, now: float, rss_total: int) -> "list[Reading]":
+    def _read_pss(self, now: float, rss_total: int, *, whole: bool) -> "list[Reading]":
         begin = self._cpu_clock()
         found: list[Reading] = []
-        whole = True
         for instance, handle in self._known.items():
             try:
                 pss = getattr(handle.memory_full_info(), "pss", None)

@@ -49,6 +49,11 @@ class Tool:
         self._reap(pid, 0)
         return text
 
+    @property
+    def strays(self) -> tuple[int, ...]:
+        """Calls that a kill has not ended yet."""
+        return tuple(self._strays)
+
     def close(self) -> None:
         """Reap what a kill could not end at once."""
         self._collect_strays()
