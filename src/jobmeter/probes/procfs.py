@@ -5,6 +5,7 @@ permission and no file. `io` of a process already contains its reaped children.
 """
 
 import os
+import resource
 import time
 
 TICK = 1.0 / os.sysconf("SC_CLK_TCK")
@@ -124,3 +125,9 @@ def read_peak_rss(proc: str, pid: int) -> int | None:
     text = read_file(f"{proc}/{pid}/status")
     peak = None if text is None else parse_status(text, b"VmHWM")
     return None if peak is None else peak * 1024
+
+
+def reaped_ns() -> int:
+    """CPU time of everything this process has reaped, and of what those had reaped."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return round((usage.ru_utime + usage.ru_stime) * 1e9)

@@ -1,40 +1,58 @@
 """The totals of a job that ended before its first sample: the kernel's accounts, read once.
 
-Kept apart from sampling so that a short job imports nothing it does not need.
+Kept apart from sampling so that a short job imports nothing it does not need. Only what still speaks when
+the job is gone is read: counters, and peaks the kernel keeps itself.
 """
 
 from jobmeter import collectors
 from jobmeter.aggregation.summary import Summary
-from jobmeter.model.measurement import Measurement
+from jobmeter.model.measurement import Kind, Measurement, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobmeter.probes.paths import Paths
     from jobmeter.recording.job import Job
-    from jobmeter.recording.selection import Selection
+
+_LASTING = ("wait", "cgroup")
 
 
-def selection(paths: "Paths") -> "Selection":
-    """Choose the sources that still speak when the job is gone."""
-    from jobmeter.recording import selection as selections
+class Accounts:
+    """What was read, with the definitions of it."""
 
-    return selections.default(paths, only=("wait", "cgroup"))
+    __slots__ = ("definitions", "missing", "summary")
 
+    def __init__(self, job: "Job", wanted: "dict[str, Measurement] | None") -> None:
+        self.definitions: dict[str, Measurement] = {}
+        self.missing: dict[str, str] = {}
+        self.summary: dict[str, int | float | str] = {}
+        for name in _LASTING:
+            self._read(job, name, wanted)
 
-def read(job: "Job", chosen: "Selection") -> "dict[str, int | float | str]":
-    """Read every chosen account once; one that fails is absent."""
-    summary = Summary(chosen.definitions, _starts_at_zero)
-    for name, keys in chosen.by_collector().items():
-        source = collectors.load(name).attach(job, keys)
+    def _read(self, job: "Job", name: str, wanted: "dict[str, Measurement] | None") -> None:
+        module = collectors.load(name)
+        chosen = {
+            m.key: m for m in module.MEASUREMENTS if outlives(m) and (wanted is None or m.key in wanted)
+        }
+        summary = Summary(chosen, _from_zero)
+        source = module.attach(job, frozenset(chosen))
         try:
-            summary.add(list(source.read()))
+            readings = list(source.read())
         except OSError as error:
-            chosen.missing[name] = str(error)
+            self.missing[name] = str(error)
+            readings = []
         source.close()
-    return summary.values()
+        summary.add(readings)
+        self.summary.update(summary.values())
+        self.definitions.update({key: chosen[key] for key, _instance, _value in readings})
 
 
-def _starts_at_zero(definition: Measurement) -> bool:
+def outlives(definition: Measurement) -> bool:
+    """Whether a value still says something about the job when no process of it is left."""
+    if definition.scope is Scope.PROCESS:
+        return False
+    return definition.kind is not Kind.GAUGE or not definition.summary
+
+
+def _from_zero(definition: Measurement) -> bool:
     return starts_at_zero(definition, ours=True)
 
 
@@ -42,6 +60,6 @@ def starts_at_zero(definition: Measurement, *, ours: bool) -> bool:
     """Whether a counter counted nothing before the job began; if not, its first reading is only a baseline."""
     if not ours:
         return False
-    if definition.scope.value == "process" or definition.tool in ("wait", "proc"):
+    if definition.scope is Scope.PROCESS or definition.tool in ("wait", "proc"):
         return True
     return definition.tool == "cgroup" and not definition.key.startswith("cgroup_outer_")

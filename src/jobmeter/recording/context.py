@@ -1,8 +1,12 @@
-"""What was true when the job began: host, user, limits, commit, allowed environment. Gathered while it runs."""
+"""What was true when the job began: host, user, limits, commit, allowed environment.
+
+Worth knowing, but not worth delaying the start for: gathered while the job runs.
+"""
 
 import os
 
 from jobmeter.probes import procfs
+from jobmeter.runfolder import writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,8 +14,54 @@ if TYPE_CHECKING:
 
     from jobmeter.probes.cgroupfs import Places
     from jobmeter.probes.paths import Paths
+    from jobmeter.recording.accounts import Accounts
+    from jobmeter.recording.capture import Plan as Outputs
+    from jobmeter.recording.clock import Clock
+    from jobmeter.recording.job import Job
+    from jobmeter.recording.selection import Selection
+    from jobmeter.recording.setup import Plan
 
 _SLURM_MEGABYTE = 1 << 20
+
+
+def build(
+    plan: "Plan", job: "Job", outputs: "Outputs", chosen: "Selection | Accounts", clock: "Clock"
+) -> dict[str, object]:
+    """Gather the context of a run."""
+    from jobmeter.config import redaction
+
+    own = job.own_cgroup
+    places = None if own is None else own.outer
+    missing = dict(chosen.missing)
+    if plan.no_own_cgroup:
+        missing["own_cgroup"] = plan.no_own_cgroup
+    for stream in outputs.uncaptured:
+        missing[stream] = "not captured"
+    cwd = plan.start["cwd"]
+    commit = git(str(cwd)) if cwd else None
+    return {
+        "type": "context",
+        "timestamp": writer.timestamp(clock.wall()),
+        "pid": job.pid,
+        "host": host(plan.paths),
+        "user": user(),
+        "limits": limits(plan.paths, os.environ, places),
+        **({"git": commit} if commit else {}),
+        "environment": redaction.allowed_environment(os.environ),
+        "options": _options(plan),
+        "outputs": outputs.records(),
+        "measurements": [definition.as_record() for definition in chosen.definitions.values()],
+        "provenance": {
+            "selected": sorted(chosen.definitions),
+            "missing": missing,
+            **({"own_cgroup": list(own.directories)} if own is not None else {}),
+        },
+    }
+
+
+def _options(plan: "Plan") -> dict[str, object]:
+    names = ("capture", "measurements", "on_memory", "own_cgroup", "pty", "timeout", "wait_for_children")
+    return {name: value for name in names if (value := getattr(plan.options, name)) is not None}
 
 
 def host(paths: "Paths") -> dict[str, object]:
@@ -145,8 +195,3 @@ def _packed(directory: str, reference: str) -> str:
 
 def _text(path: str) -> str:
     return (procfs.read_file(path) or b"").decode("utf-8", "replace").strip()
-
-
-def boot_id(paths: "Paths") -> str | None:
-    """Read the id of this boot: a pid means nothing after the next one."""
-    return _text(f"{paths.proc}/sys/kernel/random/boot_id") or None

@@ -3,7 +3,6 @@
 import os
 
 from jobmeter.probes import procfs
-from jobmeter.recording.processes import Process, ProcessTable, reaped_ns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +10,7 @@ if TYPE_CHECKING:
 
     from jobmeter.probes.cgroupfs import OwnCgroup
     from jobmeter.probes.paths import Paths
+    from jobmeter.recording.processes import Process, ProcessTable
 
 
 class Job:
@@ -51,6 +51,8 @@ class Job:
     def refresh(self, *, full: bool) -> None:
         """Look at the job's processes again."""
         if self.table is None:
+            from jobmeter.recording.processes import ProcessTable
+
             listing = (
                 None if self.own_cgroup is None or not self.own_cgroup.directories else self.own_cgroup.pids
             )
@@ -67,7 +69,7 @@ class Job:
     @property
     def cpu_ns(self) -> int:
         """CPU time of the whole job so far."""
-        reaped = reaped_ns() if self.ours else 0
+        reaped = procfs.reaped_ns() if self.ours else 0
         return reaped if self.table is None else max(reaped, self.table.cpu_ns)
 
     def reaped_io(self) -> procfs.ProcessIo | None:

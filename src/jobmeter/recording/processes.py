@@ -110,7 +110,7 @@ class ProcessTable:
         total_ns = 0
         for _ in range(_PASSES):
             self._discover()
-            total_ns = reaped_ns() if self._reaps else 0
+            total_ns = procfs.reaped_ns() if self._reaps else 0
             live_ns, vanished = self._pass(full)
             total_ns += live_ns
             if not vanished:
@@ -218,12 +218,6 @@ class ProcessTable:
         """Give all descriptors back."""
         for process in list(self.live.values()):
             self._forget(process)
-
-
-def reaped_ns() -> int:
-    """CPU time of everything this process has reaped, and of what those had reaped."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return round((usage.ru_utime + usage.ru_stime) * 1e9)
 
 
 def _descriptor_budget() -> int:

@@ -5,6 +5,7 @@ from jobmeter.runfolder import writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from jobmeter.recording.accounts import Accounts
     from jobmeter.recording.capture import Channel
     from jobmeter.recording.capture import Plan as Outputs
     from jobmeter.recording.clock import Timing
@@ -75,10 +76,10 @@ class Recorder:
             self.event,
         )
 
-    def _write_context(self, chosen: "Selection") -> None:
-        from jobmeter.recording import contextrecord
+    def _write_context(self, chosen: "Selection | Accounts") -> None:
+        from jobmeter.recording import context
 
-        self._context = contextrecord.build(self.plan, self._job, self._outputs, chosen, self._clock)
+        self._context = context.build(self.plan, self._job, self._outputs, chosen, self._clock)
         self.plan.folder.run.append(self._context)
 
     def sample(self) -> None:
@@ -150,12 +151,12 @@ class Recorder:
 
     def _accounts(self) -> "Record":
         """Read the totals once: the job ended before it was worth a sample."""
-        from jobmeter.recording import accounts
+        from jobmeter.recording.accounts import Accounts
 
-        chosen = self.plan.selection or accounts.selection(self.plan.paths)
-        summary = accounts.read(self._job, chosen)
-        self._write_context(chosen)
-        return {"samples": 0, "summary": self._with_floor(summary)}
+        chosen = self.plan.selection
+        accounts = Accounts(self._job, None if chosen is None else chosen.definitions)
+        self._write_context(accounts)
+        return {"samples": 0, "summary": self._with_floor(accounts.summary)}
 
     def _with_floor(self, summary: "dict[str, int | float | str]") -> "dict[str, int | float | str]":
         """Where no process outgrew the recorder, its size is all that is known of the largest."""

@@ -94,6 +94,8 @@ class Sampler:
         except Exception as error:  # noqa: BLE001  # the one broad except: a broken source never hurts the job
             self._failed(name, source, error)
             return
+        if not self._job.processes:
+            readings = [reading for reading in readings if accounts.outlives(self.definitions[reading[0]])]
         job_readings = [reading for reading in readings if reading[0] in self._job_keys]
         self._job_window.add(name, at, job_readings)
         self.summary.add(job_readings)

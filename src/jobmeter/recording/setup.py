@@ -9,7 +9,6 @@ from jobmeter.errors import RecordError
 from jobmeter.probes import libc, procfs
 from jobmeter.probes.paths import Paths
 from jobmeter.recording import launch
-from jobmeter.recording.context import boot_id
 from jobmeter.recording.outcome import Outcome, Records
 from jobmeter.runfolder import writer
 
@@ -115,7 +114,8 @@ def start_record(
     recorder: dict[str, object] = {"version": jobmeter.__version__, "pid": os.getpid()}
     if stat is not None:
         recorder["start_ticks"] = stat[5]
-    boot = boot_id(paths)
+    # a pid means nothing after the next boot
+    boot = procfs.read_file(f"{paths.proc}/sys/kernel/random/boot_id")
     return {
         "type": "start",
         "schema": writer.SCHEMA,
@@ -126,7 +126,7 @@ def start_record(
         **{key: value for key, value in named.items() if value is not None},
         **({"tags": options.tags} if options.tags else {}),
         "host": os.uname().nodename,
-        **({"boot_id": boot} if boot else {}),
+        **({"boot_id": boot.decode("ascii").strip()} if boot else {}),
         "recorder": recorder,
         "started_at": writer.timestamp(clock.wall()),
         "clock": round(clock.monotonic(), 6),
