@@ -36,11 +36,11 @@ class Outcome:
 
     def show(self, style: str) -> None:
         """Print the summary on stderr; a closed stderr is no reason to fail."""
-        from jobmeter.recording import report
+        from jobmeter.recording import summarytext
 
         if style == "none" or not self.started:
             return
-        render = report.summary_json if style == "json" else report.summary_text
+        render = summarytext.summary_json if style == "json" else summarytext.summary_text
         text = render(self.records) + "\n"
         try:
             os.write(2, text.encode("utf-8", "backslashreplace"))
