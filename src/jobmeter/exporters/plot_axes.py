@@ -26,7 +26,7 @@ def draw(axes: "Axes", chart: Chart, made: Panel, theme: Theme, pixels: float) -
     _draw_stack(axes, chart, made, theme)
     for number, line in enumerate(made.lines):
         if line.role is not Role.STACKED:
-            _draw_line(axes, line, colour_of(chart, made, number, theme), filled=line.step and number == 0)
+            _draw_line(axes, line, colour_of(chart, made, number, theme), filled=_filled(made, line))
     for limit in made.limits:
         if limit.value <= made.top:
             axes.axhline(limit.value, color=theme.limit, lw=1.1, ls=LIMIT_DASH, zorder=2.2)
@@ -65,6 +65,10 @@ def _dress(axes: "Axes", chart: Chart, made: Panel, theme: Theme, pixels: float)
     axes.set_yticks(values, [plot_ticks.tick(made.quantity, value) for value in values])
     moments = plot_ticks.time_ticks(0.0, chart.seconds, 8)
     axes.set_xticks(moments, [plot_ticks.moment(seconds) for seconds in moments])
+
+
+def _filled(made: Panel, line: Line) -> bool:
+    return line.step and line.role is Role.MAIN and made.lines[0].role is not Role.STACKED
 
 
 def _numbers(values: tuple[float | None, ...]) -> list[float]:

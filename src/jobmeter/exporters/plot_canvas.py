@@ -124,10 +124,11 @@ class Raster:
         return chr(BRAILLE_BASE + bits) if self.braille else ASCII_DOTS[bits]
 
     def stroke(self, begin: tuple[float, float], end: tuple[float, float], style: str, dash: int = 1) -> None:
-        """Draw a straight line between two points; with a dash only every so many columns."""
+        """Draw a straight line between two points, dashed where it is flat: a spike is never left out."""
         (x0, y0), (x1, y1) = begin, end
         steps = max(1, math.ceil(max(abs(x1 - x0), abs(y1 - y0))))
+        steep = abs(y1 - y0) > abs(x1 - x0)
         for step in range(steps + 1):
             x, y = round(x0 + (x1 - x0) * step / steps), round(y0 + (y1 - y0) * step / steps)
-            if (x // 2) % dash == 0:
+            if steep or (x // 2) % dash == 0:
                 self.dot(x, y, style)

@@ -8,7 +8,7 @@ from jobmeter.model.measurement import Kind, Measurement, Unit
 from jobmeter.model.panel import Line, Panel, Quantity, Role
 from jobmeter.model.run import Run
 from jobmeter.model.view import RunView, Series
-from jobmeter.service import plot_panels, plot_series, plot_who
+from jobmeter.service import plot_peaks, plot_series, plot_source, plot_who
 
 INSTANCES = 6
 
@@ -33,7 +33,7 @@ RATES: dict[Unit, Quantity] = {
 }
 
 
-def panels(source: plot_panels.Source, keys: tuple[str, ...]) -> tuple[list[Panel], list[str]]:
+def panels(source: plot_source.Source, keys: tuple[str, ...]) -> tuple[list[Panel], list[str]]:
     """Draw the keys asked for, those of one quantity together; also say what was left out."""
     lines: dict[Quantity, list[Line]] = {}
     notes: list[str] = []
@@ -49,7 +49,7 @@ def panels(source: plot_panels.Source, keys: tuple[str, ...]) -> tuple[list[Pane
         drawn[0] = replace(drawn[0], role=Role.MAIN)
         title = ", ".join(dict.fromkeys(line.key for line in drawn))
         made.append(
-            plot_panels.finish(
+            plot_peaks.finish(
                 Panel(name=quantity.value, title=title, quantity=quantity, lines=tuple(drawn), top=0)
             )
         )
@@ -98,7 +98,7 @@ def _largest(view: RunView, key: str) -> list[Series]:
     return sorted(found, key=lambda series: (series.instance != "", -max(series.values), series.instance))
 
 
-def _line(source: plot_panels.Source, series: Series) -> Line:
+def _line(source: plot_source.Source, series: Series) -> Line:
     commands = {p.instance: p.command for p in source.view.processes if p.command}
     named = commands.get(series.instance)
     label = (

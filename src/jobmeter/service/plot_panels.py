@@ -4,14 +4,15 @@ One question may have been measured in several ways. The key of record is drawn 
 methods keep their own line and name; nothing is merged. A panel that cannot be drawn says why.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from jobmeter.model import panel, units
+from jobmeter.model import units
 from jobmeter.model.measurement import Kind, Measurement, Scope, Unit
-from jobmeter.model.panel import Line, Panel, Peak, Quantity, Role
+from jobmeter.model.panel import Line, Panel, Quantity, Role
+from jobmeter.model.run import Run
 from jobmeter.model.view import RunView, Series
-from jobmeter.service import plot_series, plot_who
+from jobmeter.service import plot_peaks, plot_series, plot_who
+from jobmeter.service.plot_source import Source
 
 CPU_TOOLS = ("cgroup", "wait", "proc", "psutil", "ps")
 CPU_QUANTITIES = ("cputime", "cputime_total", "pdcpu_total", "pdcpu", "pcpu_total", "pcpu")
@@ -25,41 +26,6 @@ MEMORY_WORDS = {
 OUTER_MEMORY = "cgroup_outer_mem_unreclaimable"
 PROCESS_COUNTS = ("count", "pids", "processes", "processes_total")
 THREAD_COUNTS = ("threads", "threads_total")
-LIMIT_IN_SIGHT = 2.5
-"""A limit up to this many times the largest value is drawn; one further up would flatten the lines."""
-BETWEEN_SAMPLES = 1.005
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """The run being plotted and its time axis."""
-
-    view: RunView
-    axis: plot_series.Axis
-
-    def total(self, key: str) -> Series | None:
-        """Find the series of a key that describes the whole job."""
-        series = self.view.series.get((key, ""))
-        return series if series is not None and series.times else None
-
-    def is_counter(self, key: str) -> bool:
-        """Tell a counter from a gauge by the run's own definition, else by its having spans."""
-        definition = self.view.run.definitions.get(key)
-        if definition is not None:
-            return definition.kind is Kind.COUNTER
-        series = self.view.series.get((key, ""))
-        return series is not None and series.spans is not None
-
-    def points(self, series: Series, scale: float = 1.0) -> plot_series.Points:
-        """Place a series on the axis, as a rate where it counts."""
-        place = plot_series.rate_points if self.is_counter(series.key) else plot_series.gauge_points
-        return place(series, self.axis, scale)
-
-    def line(self, series: Series, label: str, role: Role, scale: float = 1.0) -> Line:
-        """Draw a series of the whole job."""
-        step = self.is_counter(series.key)
-        points = self.points(series, scale)
-        return plot_series.make_line(points, self.axis, step=step, label=label, key=series.key, role=role)
 
 
 Answer = Panel | str
@@ -79,14 +45,6 @@ def all_panels(source: Source) -> dict[str, Answer]:
     }
 
 
-def finish(made: Panel) -> Panel:
-    """Mark the peak of the main line and choose where the axis ends."""
-    peaks = (*_sampled_peaks(made), *made.peaks)
-    largest = max([*_heights(made), *(peak.value for peak in peaks)], default=0.0)
-    in_sight = [limit.value for limit in made.limits if limit.value <= LIMIT_IN_SIGHT * largest]
-    return replace(made, peaks=peaks, top=max([largest, *in_sight]) or 1.0)
-
-
 def cpu(source: Source) -> Answer:
     """Cores used: the CPU time of record as a rate."""
     series = _cpu_series(source)
@@ -94,10 +52,10 @@ def cpu(source: Source) -> Answer:
         return "no CPU time of the job was measured"
     key = series.key
     line = source.line(series, _cpu_label(key), Role.MAIN, scale=1.0 if source.is_counter(key) else 0.01)
-    limits = _limit(source, "cpus")
+    limits = plot_peaks.limit(source, "cpus")
     why_inexact = source.view.run.provenance.inexact.get(key, "")
     made = Panel(name="cpu", title="CPU", quantity=Quantity.CORES, lines=(line,), top=0, limits=limits)
-    return finish(replace(made, note=f"{key} is inexact: {why_inexact}" if why_inexact else ""))
+    return plot_peaks.finish(replace(made, note=f"{key} is inexact: {why_inexact}" if why_inexact else ""))
 
 
 def memory(source: Source) -> Answer:
@@ -119,9 +77,11 @@ def memory(source: Source) -> Answer:
         quantity=Quantity.BYTES,
         lines=tuple(lines),
         top=0,
-        limits=_limit(source, "memory_bytes"),
+        limits=plot_peaks.limit(source, "memory_bytes"),
     )
-    return finish(_beside_enclosing(source, replace(made, peaks=_peak_between_samples(source, made))))
+    return plot_peaks.finish(
+        _beside_enclosing(source, replace(made, peaks=plot_peaks.peak_between_samples(source, made)))
+    )
 
 
 def io(source: Source) -> Answer:
@@ -131,8 +91,10 @@ def io(source: Source) -> Answer:
         return "no IO of the job was measured"
     if not any(value for line in lines for value in line.values):
         return f"0 bytes throughout ({', '.join(line.key for line in lines)})"
-    lines[0] = replace(lines[0], role=Role.MAIN)
-    return finish(Panel(name="io", title="IO", quantity=Quantity.BYTES_PER_SECOND, lines=tuple(lines), top=0))
+    led = plot_peaks.led_by_largest(lines)
+    return plot_peaks.finish(
+        Panel(name="io", title="IO", quantity=Quantity.BYTES_PER_SECOND, lines=led, top=0)
+    )
 
 
 def processes(source: Source) -> Answer:
@@ -148,7 +110,7 @@ def processes(source: Source) -> Answer:
     if not lines:
         return "no processes were counted"
     lines[0] = replace(lines[0], role=Role.MAIN)
-    return finish(
+    return plot_peaks.finish(
         Panel(name="processes", title="processes", quantity=Quantity.COUNT, lines=tuple(lines), top=0)
     )
 
@@ -167,9 +129,9 @@ def pressure(source: Source) -> Answer:
     stalled = [line for line in lines if any(line.values)]
     if not stalled:
         return f"0 throughout ({', '.join(line.key for line in lines)})"
-    stalled[0] = replace(stalled[0], role=Role.MAIN)
+    led = plot_peaks.led_by_largest(stalled)
     title = "pressure" if job[0][0].scope is Scope.JOB else "pressure on the machine"
-    return finish(Panel(name="pressure", title=title, quantity=Quantity.PERCENT, lines=tuple(stalled), top=0))
+    return plot_peaks.finish(Panel(name="pressure", title=title, quantity=Quantity.PERCENT, lines=led, top=0))
 
 
 def cpu_by_command(source: Source) -> Answer:
@@ -186,9 +148,8 @@ def cpu_by_command(source: Source) -> Answer:
             points, source.axis, step=True, label="all", key=series.key, role=Role.MAIN
         )
         lines.append(made)
-    headline = source.view.run.headline.get("cpu_seconds")
-    note = plot_who.shares(source.view, headline.value if headline else None)
-    return finish(
+    note = cpu_shares(source.view.run)
+    return plot_peaks.finish(
         Panel(
             name="cpu_by_command",
             title="CPU by command",
@@ -200,13 +161,19 @@ def cpu_by_command(source: Source) -> Answer:
     )
 
 
+def cpu_shares(run: Run) -> str:
+    """Say who used the CPU, of the time of record."""
+    headline = run.headline.get("cpu_seconds")
+    return plot_who.shares(run, headline.value if headline else None)
+
+
 def memory_by_command(source: Source) -> Answer:
     """Stack the resident memory of each command; shared pages count in each."""
     key = _process_key(source.view, ("rss",), Kind.GAUGE)
     layers = plot_who.memory_layers(source.view, key, source.axis) if key else ()
     if not layers or len(layers[0].times) < 2:
         return "no memory of single processes was measured twice"
-    return finish(
+    return plot_peaks.finish(
         Panel(
             name="memory_by_command",
             title="memory by command",
@@ -239,9 +206,9 @@ def _beside_enclosing(source: Source, made: Panel) -> Panel:
     series = source.total(OUTER_MEMORY)
     if series is None:
         return made
-    job = max((value for value in _heights(made)), default=0.0)
+    job = max((value for value in plot_peaks.heights(made)), default=0.0)
     outer = max(series.values)
-    if outer <= LIMIT_IN_SIGHT * job:
+    if outer <= plot_peaks.LIMIT_IN_SIGHT * job:
         return replace(made, lines=(*made.lines, source.line(series, "enclosing cgroup", Role.FAINT)))
     size = units.format_bytes(outer)
     return replace(made, note=f"the enclosing cgroup held up to {size} ({OUTER_MEMORY}), above this axis")
@@ -313,68 +280,3 @@ def _pressure_label(m: Measurement) -> str:
 
 def _to_percent(m: Measurement) -> float:
     return 1.0 if m.unit is Unit.PERCENT else 100.0
-
-
-def _limit(source: Source, name: str) -> tuple[panel.Limit, ...]:
-    value = source.view.run.limits.memory_bytes if name == "memory_bytes" else source.view.run.limits.cpus
-    if value is None:
-        return ()
-    known = source.view.run.context.get("limits")
-    origin = known.get(name.replace("_bytes", "") + "_source") if isinstance(known, dict) else None
-    return (panel.Limit(label="limit", value=float(value), source=origin if isinstance(origin, str) else ""),)
-
-
-def _heights(made: Panel) -> Iterable[float]:
-    layers = [line for line in made.lines if line.role is Role.STACKED]
-    for line in made.lines:
-        if line.role is not Role.STACKED:
-            yield from (value for value in line.high or line.values if value is not None)
-    for values in zip(*(line.values for line in layers), strict=True):
-        yield sum(value for value in values if value is not None)
-
-
-def _sampled_peaks(made: Panel) -> Iterable[Peak]:
-    """Mark the largest value of the main line; a stack's total is the sum of its layers, not a peak."""
-    if any(line.role is Role.STACKED for line in made.lines):
-        return
-    for line in made.lines:
-        found = plot_series.peak_of(line.times, line.high or line.values)
-        if line.role is Role.MAIN and found is not None and found[0] > 0:
-            yield Peak(value=found[0], seconds=found[1], label="peak", key=line.key)
-
-
-def _peak_between_samples(source: Source, made: Panel) -> tuple[Peak, ...]:
-    """Mark a peak the kernel kept although no sample saw it."""
-    headline = source.view.run.headline.get("memory_peak_bytes")
-    sampled = max((peak.value for peak in _sampled_peaks(made)), default=0.0)
-    if headline is None or headline.value <= BETWEEN_SAMPLES * sampled:
-        return ()
-    key = headline.keys[0] if headline.keys else ""
-    return (
-        Peak(
-            value=headline.value,
-            seconds=_unseen_rise(source),
-            label="between samples",
-            key=key,
-            sampled=False,
-        ),
-    )
-
-
-def _unseen_rise(source: Source) -> float | None:
-    """Find when the kernel's high-water mark rose furthest above what samples saw around that moment."""
-    mark, current = source.total("cgroup_mem_peak"), source.total("cgroup_mem_current")
-    if mark is None or current is None:
-        return None
-    sampled = dict(zip(current.times, current.values, strict=True))
-    before, height = 0.0, 0.0
-    best: tuple[float, float] | None = None
-    for moment, value in zip(mark.times, mark.values, strict=True):
-        now = sampled.get(moment)
-        if now is None:
-            continue
-        excess = value - max(before, now)
-        if value > height and excess > 0 and (best is None or excess > best[0]):
-            best = excess, moment
-        before, height = now, max(height, value)
-    return best[1] - source.axis.start if best else None

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 
 from jobmeter.model import panel
+from jobmeter.model.run import Run
 from jobmeter.model.view import Process, RunView, Series
 from jobmeter.service import plot_series
 
@@ -69,10 +70,10 @@ def memory_layers(view: RunView, key: str, axis: plot_series.Axis) -> tuple[pane
     return _lines(layers, edges, key, axis, step=False)
 
 
-def shares(view: RunView, total_cpu_seconds: float | None) -> str:
+def shares(run: Run, total_cpu_seconds: float | None) -> str:
     """Say in one line who used the CPU, and what sampling did not see of it."""
     known: dict[str, float] = {}
-    for share in view.run.by_command:
+    for share in run.by_command:
         name = command_name(share.command)
         known[name] = known.get(name, 0.0) + (share.cpu_seconds or 0.0)
     seen = sum(known.values())

@@ -10,7 +10,7 @@ from jobmeter.model import units
 from jobmeter.model.panel import Chart, Mark, Panel, Phase
 from jobmeter.model.run import LIVE, Run, Status
 from jobmeter.model.view import Event, RunView
-from jobmeter.service import plot_keys, plot_panels, plot_series, plot_who
+from jobmeter.service import plot_keys, plot_panels, plot_series, plot_source, plot_who
 
 SEVERE = frozenset(("oom_kill", "timeout", "memory_threshold", "source_failed"))
 MARKS = 40
@@ -20,7 +20,7 @@ MARKS = 40
 def describe(view: RunView, *, keys: tuple[str, ...] = (), buckets: int = 1000) -> Chart:
     """Describe the plot of a run: the usual panels, or those of the keys asked for."""
     axis = plot_series.axis_of(view, buckets)
-    source = plot_panels.Source(view=view, axis=axis)
+    source = plot_source.Source(view=view, axis=axis)
     for key in keys:
         plot_keys.quantity_of(view, key)
     samples = plot_series.sample_count(view)
@@ -33,7 +33,7 @@ def describe(view: RunView, *, keys: tuple[str, ...] = (), buckets: int = 1000) 
     else:
         answers = plot_panels.all_panels(source)
         panels = [answer for answer in answers.values() if isinstance(answer, Panel)]
-        notes += [f"no {name} panel: {reason}" for name, reason in answers.items() if isinstance(reason, str)]
+        notes = _reasons(view.run, answers)
     marks, unmarked = _marks(view, axis)
     if unmarked:
         notes.append(f"{unmarked} further events are not marked")
@@ -49,6 +49,16 @@ def describe(view: RunView, *, keys: tuple[str, ...] = (), buckets: int = 1000) 
         phases=_phases(view, axis),
         notes=tuple(notes),
     )
+
+
+def _reasons(run: Run, answers: dict[str, plot_panels.Answer]) -> list[str]:
+    """Say why a panel is missing; who used the CPU is said in words where it could not be drawn."""
+    reasons = {name: answer for name, answer in answers.items() if isinstance(answer, str)}
+    shares = plot_panels.cpu_shares(run) if "CPU by command" in reasons else ""
+    if shares:
+        del reasons["CPU by command"]
+    said = [f"CPU by command: {shares}"] if shares else []
+    return [*said, *(f"no {name} panel: {reason}" for name, reason in reasons.items())]
 
 
 def _with_meanings(run: Run, made: Panel) -> Panel:

@@ -98,7 +98,7 @@ def test_shares_add_commands_of_one_name_and_say_what_is_left() -> None:
         CommandShare(command=name, cpu_seconds=seconds)
         for name, seconds in [("cc1plus", 40.0), ("/usr/bin/cc1plus", 20.0), ("make", 0.3), ("idle", None)]
     )
-    view = views.view([], by_command=shares)
-    assert plot_who.shares(view, 100.0) == "cc1plus 60 % · make <1 % · not seen by sampling 40 %"
-    assert plot_who.shares(view, None) == "cc1plus 100 % · make <1 %"
-    assert plot_who.shares(views.view([]), 100.0) == ""
+    run = views.view([], by_command=shares).run
+    assert plot_who.shares(run, 100.0) == "cc1plus 60 % · make <1 % · not seen by sampling 40 %"
+    assert plot_who.shares(run, None) == "cc1plus 100 % · make <1 %"
+    assert plot_who.shares(views.view([]).run, 100.0) == ""

@@ -362,6 +362,13 @@ def test_who_used_the_cpu_is_said_with_what_sampling_missed() -> None:
     ]
 
 
+def test_who_used_the_cpu_is_said_where_no_process_lived_long_enough_to_be_drawn() -> None:
+    run_view = views.build_run(by_command=(CommandShare(command="cc1plus", cpu_seconds=3.0),))
+    notes = plotting.describe(run_view).notes
+    assert notes[0] == "CPU by command: cc1plus 100 %"
+    assert not any(note.startswith("no CPU by command") for note in notes)
+
+
 def test_lines_carry_the_meaning_of_their_key() -> None:
     cpu = panels(views.build_run())["cpu"]
     assert cpu.lines[0].about == "what cgroup_cputime means"

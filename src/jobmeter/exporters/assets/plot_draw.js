@@ -91,7 +91,7 @@ function drawLine(group, panel, line, scale) {
     high.forEach((run, i) => svg(group, "path", { class: "band" + colour, d: closed(run, low[i], line.step) }));
   }
   for (const run of runs(line, line.values, scale)) {
-    if (line.step && line === panel.lines[0]) {
+    if (line.step && line.role === "main" && panel.lines[0].role !== "stacked") {
       const floor = [[run[0][0], scale.floor], [run[run.length - 1][0], scale.floor]];
       svg(group, "path", { class: "area" + colour, d: trace(run, line.step) + "L" + floor[1] + "L" + floor[0] + "Z" });
     }
