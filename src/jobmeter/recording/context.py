@@ -104,9 +104,14 @@ def _distribution() -> str:
 
 def user() -> dict[str, object]:
     """Name who runs the job; a uid without a name stays a number."""
+    uid = os.getuid()
+    # the local file answers at once; the name service may have to load libraries and ask a server
+    for line in (procfs.read_file("/etc/passwd", 1 << 16) or b"").splitlines():
+        fields = line.split(b":", 3)
+        if len(fields) == 4 and fields[2] == str(uid).encode():
+            return {"uid": uid, "name": fields[0].decode("utf-8", "replace")}
     import pwd
 
-    uid = os.getuid()
     try:
         return {"uid": uid, "name": pwd.getpwuid(uid).pw_name}
     except KeyError:
