@@ -1,13 +1,16 @@
 """What every reading command shares: `--home`, `--json`, and how JSON leaves the house."""
 
 import argparse
+import errno
 import json
 import os
 import sys
 from collections.abc import Iterable
 from math import isfinite
 
+from jobmeter.cli.render import text
 from jobmeter.config import home as homes
+from jobmeter.errors import UsageError
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +24,26 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 def home_of(args: argparse.Namespace) -> str:
     """Find the home this command line means."""
     given: str | None = args.home
-    return homes.find_home(_working_directory(), os.environ, given)
+    home = homes.find_home(_working_directory(), os.environ, given)
+    _require_readable(home)
+    return home
+
+
+def _require_readable(home: str) -> None:
+    """Refuse a home whose runs cannot be listed; one that is not there yet has none."""
+    try:
+        with os.scandir(os.path.join(home, "runs")) as months:
+            for month in months:
+                if month.is_dir() and not os.access(month.path, os.R_OK | os.X_OK):
+                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), month.path)
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(
+            f"cannot read the runs in {text.clean(home)}: {reason.lower()}",
+            hint="choose another home with --home or JOBMETER_HOME",
+        ) from error
 
 
 def _working_directory() -> str:

@@ -70,6 +70,11 @@ def type_of(field: str) -> Type | None:
     return None
 
 
+def is_summary_key(field: str) -> bool:
+    """Tell a key of a run's summary from the fields every run has."""
+    return type_of(field) is Type.ANY and not field.startswith("tag.")
+
+
 def nearest(field: str) -> str:
     """Suggest what a mistyped field may have meant."""
     from difflib import get_close_matches

@@ -3,25 +3,15 @@
 import time
 from collections.abc import Iterator, Mapping
 
-from jobmeter.cli.render import text
+from jobmeter.cli.render import statuses, text
 from jobmeter.cli.render.rows import Row, lay_out
 from jobmeter.cli.render.screen import Screen, Style
 from jobmeter.cli.render.usage_rows import usage_rows
 from jobmeter.model import units
-from jobmeter.model.run import LIVE, Run, Status
+from jobmeter.model.run import LIVE, Run
 from jobmeter.model.view import Event, RunView
 
 MOST_EVENTS = 8
-STATUS_STYLES = {
-    Status.CANCELLED: Style.WARN,
-    Status.COMPLETED: Style.GOOD,
-    Status.FAILED: Style.BAD,
-    Status.KILLED: Style.BAD,
-    Status.LOST: Style.WARN,
-    Status.PAUSED: Style.WARN,
-    Status.QUEUED: Style.LIVE,
-    Status.RUNNING: Style.LIVE,
-}
 _SEVERE = frozenset(("oom_kill", "source_failed", "timeout"))
 
 
@@ -30,10 +20,7 @@ def render(view: RunView, screen: Screen, now: float) -> list[str]:
     run = view.run
     lines = [screen.paint(line, Style.BOLD) for line in _title(run, screen.width)]
     lines += [screen.paint(line, Style.DIM) for line in _identity(run, screen.width)]
-    lines.append("")
-    for row in _rows(view, now):
-        lines += lay_out(row, screen)
-    return lines
+    return [*lines, "", *lay_out(_rows(view, now), screen)]
 
 
 def _title(run: Run, width: int) -> list[str]:
@@ -53,22 +40,12 @@ def _identity(run: Run, width: int) -> list[str]:
 
 def _rows(view: RunView, now: float) -> Iterator[Row]:
     run = view.run
-    yield Row("status", status_sentence(run), style=STATUS_STYLES[run.status])
+    yield Row("status", statuses.sentence(run), style=statuses.STYLES[run.status])
     yield from _times(run, now)
     yield from usage_rows(run)
     yield from _events(view.events)
     yield from _people(run)
     yield from _unknown(run)
-
-
-def status_sentence(run: Run) -> str:
-    """Say how a run stands, and by what it ended."""
-    code = "" if run.exit_code is None else f", exit code {run.exit_code}"
-    if run.status is Status.LOST:
-        return "lost: the recorder vanished, what follows stops where it did"
-    if run.signal:
-        return f"{run.status.value} by {text.clean(run.signal)}{code}"
-    return f"{run.status.value}{code}"
 
 
 def _times(run: Run, now: float) -> Iterator[Row]:

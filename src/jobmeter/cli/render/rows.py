@@ -1,11 +1,13 @@
 """Labelled rows of a page: label, body, and the source of the number at the right or below."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jobmeter.cli.render import text
 from jobmeter.cli.render.screen import Screen, Style
 
 LABEL_CELLS = 10
+LEAST_BODY_CELLS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +20,40 @@ class Row:
     style: Style = Style.PLAIN
 
 
-def lay_out(row: Row, screen: Screen) -> list[str]:
-    """Fit a row into the screen: the body wraps, its source follows it or takes the next line."""
-    label = screen.paint(f"{row.label:<{LABEL_CELLS}}", Style.DIM)
-    room = screen.width - LABEL_CELLS if screen.width else 0
-    body = text.wrap(row.body, max(room, 20)) if room else [row.body]
+def lay_out(rows: Iterable[Row], screen: Screen) -> list[str]:
+    """Fit rows into the screen: bodies wrap, sources stand in a column of their own or on the next line."""
+    found = list(rows)
+    room = max(screen.width - LABEL_CELLS, LEAST_BODY_CELLS) if screen.width else 0
+    column = _source_column(found, room)
+    lines = []
+    for row in found:
+        lines += _lay_out_row(row, screen, room, column)
+    return lines
+
+
+def _source_column(rows: list[Row], room: int) -> int:
+    """Choose where sources begin: past the longest body whose source still fits beside it."""
+    beside = [row for row in rows if row.source and _fits(row, text.width(row.body) + 2, room)]
+    columns = sorted({text.width(row.body) + 2 for row in beside}, reverse=True)
+    for column in columns:
+        if all(_fits(row, max(column, text.width(row.body) + 2), room) for row in beside):
+            return column
+    return 0
+
+
+def _fits(row: Row, column: int, room: int) -> bool:
+    return not room or column + text.width(row.source) <= room
+
+
+def _lay_out_row(row: Row, screen: Screen, room: int, column: int) -> list[str]:
+    body = text.wrap(row.body, room) if room else [row.body]
     lines = [screen.paint(line, row.style) for line in body]
     if row.source:
-        needed = text.width(body[-1]) + 2 + text.width(row.source)
-        if not room or needed <= room:
-            lines[-1] += "  " + screen.paint(row.source, Style.DIM)
+        last = text.width(body[-1])
+        begin = max(column, last + 2)
+        if _fits(row, begin, room):
+            lines[-1] += " " * (begin - last) + screen.paint(row.source, Style.DIM)
         else:
-            lines += [screen.paint(line, Style.DIM) for line in text.wrap(row.source, max(room, 20))]
+            lines += [screen.paint(line, Style.DIM) for line in text.wrap(row.source, room)]
+    label = screen.paint(f"{row.label:<{LABEL_CELLS}}", Style.DIM)
     return [(label if index == 0 else " " * LABEL_CELLS) + line for index, line in enumerate(lines)]

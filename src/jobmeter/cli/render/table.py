@@ -34,12 +34,22 @@ class Column:
 
 def render(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], screen: Screen) -> list[str]:
     """Lay rows out under their titles within the width of the screen."""
+    return draw(columns, rows, fit(columns, rows, screen.width), screen)
+
+
+def fit(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> dict[int, int]:
+    """Decide which columns are shown, by number, and how many cells each takes; 0 is no limit."""
     natural = [
         max([text.width(column.title), *(text.width(row[index].text) for row in rows)])
         for index, column in enumerate(columns)
     ]
-    kept = _kept(columns, natural, screen.width)
-    widths = _cut(columns, natural, kept, screen.width)
+    return _cut(columns, natural, _kept(columns, natural, width), width)
+
+
+def draw(
+    columns: Sequence[Column], rows: Sequence[Sequence[Cell]], widths: dict[int, int], screen: Screen
+) -> list[str]:
+    """Write titles and rows in columns of the given widths."""
     titles = [Cell(column.title, Style.BOLD) for column in columns]
     return [_line(columns, row, widths, screen) for row in (titles, *rows)]
 

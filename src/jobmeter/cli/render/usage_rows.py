@@ -23,51 +23,68 @@ def usage_rows(run: Run) -> Iterator[Row]:
     yield from _io(run)
     for name, (label, write) in _OTHERS.items():
         if name in run.headline:
-            yield Row(label, write(run.headline[name].value), _source(run.headline[name]))
+            yield Row(label, _number(run.headline[name], write), _source(run.headline[name]))
     yield from _who(run)
 
 
 def _source(*headlines: Headline) -> str:
-    keys = dict.fromkeys(key for headline in headlines for key in headline.keys)
-    exact = "exact" if all(headline.exact for headline in headlines) else "not exact"
-    return f"{text.clean(', '.join(keys))}, {exact}"
+    return text.clean(", ".join(dict.fromkeys(key for headline in headlines for key in headline.keys)))
+
+
+def _number(headline: Headline, write: Callable[[float], str]) -> str:
+    """Write a value; one that is not exact says so before anything else."""
+    return write(headline.value) if headline.exact else f"~{write(headline.value)}"
 
 
 def _cpu(run: Run) -> Iterator[Row]:
     cpu = run.headline.get("cpu_seconds")
     if cpu is None:
         return
-    body = units.format_seconds(cpu.value)
+    body = _number(cpu, units.format_seconds)
     if run.wall_seconds:
         cores = cpu.value / run.wall_seconds
         body += f" = {_cores(cores)} cores"
         if run.limits.cpus:
             body += f" of {_cores(run.limits.cpus)}, {units.format_percent(100 * cores / run.limits.cpus)}"
-    yield Row("CPU", body + _bounds(cpu, units.format_seconds), _source(cpu))
+    yield Row("CPU", body, _source(cpu))
+    yield from _bounds(cpu, units.format_seconds)
 
 
 def _cores(cores: float) -> str:
+    if 0 < cores < 0.005:
+        return "<0.01"
     return f"{cores:.2f}" if cores != int(cores) else f"{cores:.0f}"
 
 
-def _bounds(headline: Headline, write: Callable[[float], str]) -> str:
+def _bounds(headline: Headline, write: Callable[[float], str]) -> Iterator[Row]:
     low, high = write(headline.low), write(headline.high)
-    return "" if low == high else f" (between {low} and {high})"
+    if low != high:
+        yield Row("", f"between {low} and {high}")
 
 
 def _memory(run: Run) -> Iterator[Row]:
     peak = run.headline.get("memory_peak_bytes")
     if peak is None:
         return
-    body = f"{units.format_bytes(peak.value)} peak"
+    body = f"{_number(peak, units.format_bytes)} peak"
     limit_bytes = run.limits.memory_bytes
     if limit_bytes:
         share = units.format_percent(100 * peak.value / limit_bytes)
-        body += f", {share} of the limit of {units.format_bytes(limit_bytes)}"
-    yield Row("memory", body + _bounds(peak, units.format_bytes), _source(peak))
+        body += f", {share} of {_whose_limit(run)} {units.format_bytes(limit_bytes)}"
+    yield Row("memory", body, _source(peak))
+    yield from _bounds(peak, units.format_bytes)
     charged = run.summary.get("cgroup_mem_peak")
     if isinstance(charged, int | float) and units.format_bytes(charged) != units.format_bytes(peak.value):
         yield Row("", f"{units.format_bytes(charged)} charged, page cache included", "cgroup_mem_peak")
+
+
+def _whose_limit(run: Run) -> str:
+    """Name what sets the limit: without one of its own a job may have all the machine has."""
+    known = run.context.get("limits")
+    source = known.get("memory_source") if isinstance(known, dict) else None
+    return {"host": "the machine's", None: "the limit of"}.get(
+        source, f"the {text.clean(str(source))} limit of"
+    )
 
 
 def _io(run: Run) -> Iterator[Row]:
@@ -75,7 +92,7 @@ def _io(run: Run) -> Iterator[Row]:
     found = [(run.headline[name], word) for name, word in words if name in run.headline]
     if not found:
         return
-    body = ", ".join(f"{units.format_bytes(headline.value)} {word}" for headline, word in found)
+    body = ", ".join(f"{_number(headline, units.format_bytes)} {word}" for headline, word in found)
     yield Row("IO", body, _source(*(headline for headline, _ in found)))
 
 
@@ -88,14 +105,14 @@ def _who(run: Run) -> Iterator[Row]:
     widest = max((text.width(name) for name in names), default=0)
     for index, (share, name) in enumerate(zip(ordered, names, strict=False)):
         padding = " " * (widest - text.width(name))
-        yield Row("by command" if index == 0 else "", f"{name}{padding}  {_share(share, whole)}")
+        yield Row("who" if index == 0 else "", f"{name}{padding}  {_share(share, whole)}")
     if len(ordered) > MOST_COMMANDS:
         yield Row("", f"and {len(ordered) - MOST_COMMANDS} more, see --json")
     seen = sum(share.cpu_seconds for share in run.by_command if share.cpu_seconds is not None)
     unseen = whole - seen
     if run.by_command and unseen > max(0.01, 0.005 * whole):
         share_text = units.format_percent(100 * unseen / whole)
-        yield Row("", f"{units.format_seconds(unseen)} of CPU ({share_text}) in processes no sample saw")
+        yield Row("", f"{units.format_seconds(unseen)} of CPU ({share_text}) not seen by sampling")
 
 
 def _share(share: CommandShare, whole_seconds: float) -> str:

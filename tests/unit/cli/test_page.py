@@ -1,0 +1,173 @@
+"""One run on one screen."""
+
+import io
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from jobmeter.cli.render import page, text
+from jobmeter.cli.render.screen import Screen
+from jobmeter.model.run import CommandShare, Headline, Limits, Output, Provenance, Run, Status
+from jobmeter.model.view import Event, RunView
+
+GIB = 2**30
+NOW = 1794736261.0
+RUN = Run(
+    run_id="20261115T095001Z-7f3a9c",
+    job_id="20261115T095001Z-7f3a9c",
+    status=Status.KILLED,
+    command=("make", "-j4", "all things"),
+    cwd="/home/u/src",
+    name="nightly",
+    project="app",
+    message="again",
+    tags={"exp": "base"},
+    notes=("look here",),
+    host="node7",
+    user="u",
+    exit_code=137,
+    signal="SIGKILL",
+    started_at=1794736201.123,
+    ended_at=1794736261.123,
+    wall_seconds=60.0,
+    headline={
+        "cpu_seconds": Headline(value=45.0, low=45.0, high=45.0, keys=("wait_cputime",), exact=True),
+        "memory_peak_bytes": Headline(
+            value=4.0 * GIB,
+            low=4.0 * GIB,
+            high=5.0 * GIB,
+            keys=("cgroup_mem_peak", "cgroup_peak_mem_file"),
+            exact=False,
+        ),
+        "io_read_bytes": Headline(value=4096, low=4096, high=4096, keys=("wait_read_bytes",), exact=True),
+        "gpu_util_percent": Headline(value=81.0, low=81.0, high=81.0, keys=("nvml_util",), exact=True),
+    },
+    summary={"cgroup_mem_peak": 5 * GIB},
+    by_command=(
+        CommandShare(command="sh", cpu_seconds=0.5, processes=1),
+        CommandShare(command="cc1plus", cpu_seconds=36.0, peak_rss_bytes=402653184, processes=118),
+    ),
+    limits=Limits(memory_bytes=8 * GIB, cpus=4.0),
+    provenance=Provenance(
+        missing={"nvml": "no NVIDIA driver"},
+        inexact={"wait_cputime": "SIGCHLD ignored"},
+        dropped={"usage": 3, "run": 0},
+    ),
+    outputs=(Output(stream="stderr", mode="inherited", path="/home/u/slurm-17.out", offset=812),),
+    context={
+        "git": {"commit": "a" * 40, "branch": "main"},
+        "limits": {"memory_source": "cgroup"},
+        "processes_left": [{"pid": 99, "command": "sleep"}],
+    },
+)
+VIEW = RunView(
+    run=RUN, series={}, events=(Event(timestamp=1794736230.0, type="oom_kill", details={"count": 1}),)
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _utc() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+def render(view: RunView, width: int = 0) -> list[str]:
+    return page.render(view, Screen(io.StringIO(), width=width, colour=False), NOW)
+
+
+def test_all_that_is_known_stands_on_one_page() -> None:
+    assert render(VIEW) == [
+        "nightly: make -j4 'all things'",
+        "20261115T095001Z-7f3a9c  app  u@node7  /home/u/src",
+        "",
+        "status    killed by SIGKILL, exit code 137",
+        "time      1 min 00 s, 2026-11-15 09:50:01 to 09:51:01",
+        "CPU       45 s = 0.75 cores of 4, 19 %                    wait_cputime",
+        "memory    ~4 GiB peak, 50 % of the cgroup limit of 8 GiB  cgroup_mem_peak, cgroup_peak_mem_file",
+        "          between 4 GiB and 5 GiB",
+        "          5 GiB charged, page cache included              cgroup_mem_peak",
+        "IO        4 KiB read                                      wait_read_bytes",
+        "GPU       81 %                                            nvml_util",
+        "who       cc1plus    80 % of CPU, 36 s, 118 processes, largest 384 MiB",
+        "          sh        1.1 % of CPU, 500 ms, 1 process",
+        "          8.5 s of CPU (19 %) not seen by sampling",
+        "events    09:50:30 oom_kill: count=1",
+        "tags      exp=base",
+        "message   again",
+        "notes     look here",
+        "git       aaaaaaaaaaaa main",
+        "stderr    /home/u/slurm-17.out",
+        "missing   nvml: no NVIDIA driver",
+        "inexact   wait_cputime: SIGCHLD ignored",
+        "dropped   3 of usage",
+        "left      still running when the command ended: sleep (99)",
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 140])
+def test_every_line_fits_the_screen(width: int) -> None:
+    assert max(text.width(line) for line in render(VIEW, width)) <= width
+
+
+def test_a_run_of_which_nothing_is_known_says_only_that() -> None:
+    bare = Run(run_id="r", job_id="r", status=Status.LOST, command=())
+    assert render(RunView(run=bare, series={})) == [
+        "(no command recorded)",
+        "r",
+        "",
+        "status    lost: the recorder vanished, what follows stops where it did",
+    ]
+
+
+def test_a_live_run_says_how_long_it_has_been_going() -> None:
+    live = replace(RUN, status=Status.RUNNING, wall_seconds=None, ended_at=None, exit_code=None, signal=None)
+    lines = render(RunView(run=live, series={}))
+    assert lines[3:5] == ["status    running", "time      59.9 s so far, since 2026-11-15 09:50:01"]
+
+
+def test_what_others_named_cannot_act_on_the_terminal() -> None:
+    evil = "x\x1b]0;owned\x07\n\u202e"
+    run = replace(
+        RUN,
+        command=(evil,),
+        name=evil,
+        project=evil,
+        cwd=evil,
+        host=evil,
+        user=evil,
+        signal=evil,
+        message=evil,
+        tags={evil: evil},
+        notes=(evil,),
+        by_command=(CommandShare(command=evil, cpu_seconds=1.0),),
+        provenance=Provenance(missing={evil: evil}, inexact={evil: evil}, dropped={evil: 1}, origin=evil),
+        outputs=(Output(stream=evil, mode="inherited", path=evil),),
+        context={
+            "git": {"commit": evil, "branch": evil},
+            "processes_left": [{"pid": 1, "command": evil}],
+            "limits": {"memory_source": evil},
+        },
+        headline={"cpu_seconds": Headline(value=1.0, low=1.0, high=1.0, keys=(evil,), exact=True)},
+    )
+    view = RunView(run=run, series={}, events=(Event(timestamp=1e300, type=evil, details={evil: evil}),))
+    assert all(line.isprintable() for line in render(view, 80))
+
+
+def test_a_long_command_takes_three_lines_at_most() -> None:
+    run = replace(RUN, command=tuple(f"argument{number}" for number in range(100)))
+    lines = render(RunView(run=run, series={}), 80)
+    assert lines[2].endswith("…")
+    assert lines[3].startswith("20261115T095001Z")
+
+
+def test_many_commands_and_events_are_counted_not_listed() -> None:
+    shares = tuple(CommandShare(command=f"c{number}", cpu_seconds=4.5) for number in range(10))
+    events = tuple(Event(timestamp=NOW, type="signal") for _ in range(12))
+    lines = render(RunView(run=replace(RUN, by_command=shares), series={}, events=events))
+    assert "          and 4 more, see --json" in lines
+    assert lines.count("          and 4 more, see --json") == 2
