@@ -1,0 +1,41 @@
+"""Hand a run to other tools: `jobmeter export last --format csv -o run.csv`.
+
+csv is one long table (timestamp, key, instance, value), json one document with every series, duct the
+files that con-duct's ls, pp and plot read.
+"""
+
+import argparse
+import sys
+
+from jobmeter import exporters
+from jobmeter.cli import common
+from jobmeter.service import exporting
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("run", metavar="RUN", help="id, unique prefix, last, or a run folder")
+    parser.add_argument("--format", required=True, metavar="|".join(exporters.ALL), help="how to write it")
+    parser.add_argument(
+        "-o", "--output", metavar="PATH", help="file to write; for duct, what its files' names begin with"
+    )
+    parser.add_argument("--force", action="store_true", help="replace files that are there already")
+    common.add_common(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Export one run to stdout or to files."""
+    target: str | None = None if args.output in (None, "-") else args.output
+    exported = exporting.export(common.home_of(args), args.run, args.format, prefix=target)
+    if exported.is_document and target is None:
+        exporting.write_document(exported, sys.stdout.buffer)
+        sys.stdout.flush()
+        return 0
+    files = exporting.write_files(exported, target or exported.prefix, replace=args.force)
+    if args.json:
+        common.print_json({"run_id": exported.run.run_id, "format": exported.format, "files": files})
+    else:
+        for file in files:
+            print(file)
+    return 0

@@ -1,0 +1,69 @@
+"""Bring runs of other tools in: `jobmeter import duct .duct/logs`, or a bundle from a colleague.
+
+The format may be named before the paths; otherwise each file is recognised by its content. A directory
+is searched. Importing the same files again changes nothing.
+"""
+
+import argparse
+import sys
+
+from jobmeter import formats
+from jobmeter.cli import common
+from jobmeter.errors import UsageError
+from jobmeter.service import importing
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.usage = f"jobmeter import [{'|'.join(formats.ALL)}] PATH... [--json] [--home DIR]"
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="files or directories to import")
+    common.add_common(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Import and say what became of every file."""
+    format_name, paths = _split(args.paths)
+    harvest = importing.import_paths(common.home_of(args), paths, format_name)
+    if args.json:
+        common.print_json(_shape(harvest))
+    else:
+        _print(harvest)
+    return 2 if harvest.empty_handed else 0
+
+
+def _split(words: list[str]) -> tuple[str | None, list[str]]:
+    if words[0] not in formats.ALL:
+        return None, words
+    if len(words) == 1:
+        raise UsageError(f"nothing to import as {words[0]}", hint=f"jobmeter import {words[0]} PATH...")
+    return words[0], words[1:]
+
+
+def _shape(harvest: importing.Harvest) -> dict[str, object]:
+    return {
+        "runs": [
+            {
+                "run_id": run.run_id,
+                "format": run.format,
+                "steps": run.steps,
+                "windows": run.windows,
+                "events": run.events,
+            }
+            for run in harvest.runs
+        ],
+        "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in harvest.skipped],
+    }
+
+
+def _print(harvest: importing.Harvest) -> None:
+    for run in harvest.runs:
+        held = [
+            f"{n} {word}"
+            for n, word in ((run.windows, "windows"), (run.steps, "steps"), (run.events, "events"))
+        ]
+        print(f"{run.run_id}  {run.format}  {', '.join(held)}")
+    for skipped in harvest.skipped:
+        print(f"skipped {skipped.path}: {skipped.reason}", file=sys.stderr)
+    if harvest.empty_handed:
+        print("jobmeter: nothing was imported", file=sys.stderr)

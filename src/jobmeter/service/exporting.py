@@ -1,0 +1,103 @@
+"""Hand a run to other tools: rendered by an exporter, written where the user asked.
+
+Files appear whole: each is written beside its place and renamed.
+"""
+
+import gzip
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from jobmeter import exporters
+from jobmeter.errors import UsageError
+from jobmeter.model.run import Run
+from jobmeter.service import runs
+from jobmeter.service.windows import Windows
+
+_BLOCK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """A run rendered in some format, not yet written."""
+
+    run: Run
+    format: str
+    prefix: str
+    parts: Mapping[str, Iterable[bytes]]
+
+    @property
+    def is_document(self) -> bool:
+        """One document, as against several files under a prefix."""
+        return exporters.WHOLE in self.parts
+
+
+def export(home: str, ref: str, format_name: str, *, prefix: str | None = None) -> Exported:
+    """Render a run; `prefix` begins the names of the files of formats that have several."""
+    if format_name not in exporters.ALL:
+        raise UsageError(f"unknown format: {format_name}", hint=f"use one of {', '.join(exporters.ALL)}")
+    view = runs.view(home, ref)
+    if view.run.folder is None:
+        raise UsageError(f"{view.run.run_id} has no folder here", hint="export it where it was recorded")
+    chosen = f"{view.run.run_id}_" if prefix is None else prefix
+    parts = exporters.load(format_name).render(view, Windows(Path(view.run.folder)), prefix=chosen)
+    return Exported(run=view.run, format=format_name, prefix=chosen, parts=parts)
+
+
+def write_document(exported: Exported, sink: BinaryIO) -> None:
+    """Write the one document of a format to an open file."""
+    for piece in exported.parts[exporters.WHOLE]:
+        sink.write(piece)
+
+
+def write_files(exported: Exported, target: str, *, replace: bool) -> list[str]:
+    """Write the document to `target`, or the parts and the job's outputs under it as a prefix."""
+    if exported.is_document:
+        writes = {target: exported.parts[exporters.WHOLE]}
+    else:
+        writes = {target + name: piece for name, piece in exported.parts.items()}
+        writes |= {target + stream: _bytes_of(path) for stream, path in _outputs(exported.run).items()}
+    standing = [path for path in writes if os.path.lexists(path)]
+    if standing and not replace:
+        raise UsageError(
+            f"{standing[0]} is there already", hint="choose another name with -o, or add --force"
+        )
+    for path, pieces in writes.items():
+        _write(Path(path), pieces)
+    return list(writes)
+
+
+def _write(path: Path, pieces: Iterable[bytes]) -> None:
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as file:
+            for piece in pieces:
+                file.write(piece)
+        partial.rename(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        reason = (error.strerror or "cannot be written").lower()
+        raise UsageError(f"cannot write {path}: {reason}", hint="choose another name with -o") from None
+
+
+def _outputs(run: Run) -> dict[str, Path]:
+    """Find the job's own bytes in its folder, plain or compressed."""
+    found: dict[str, Path] = {}
+    for output in run.outputs:
+        if output.mode != "captured" or run.folder is None:
+            continue
+        plain = Path(run.folder, output.path)
+        packed = plain.with_name(f"{plain.name}.gz")
+        if plain.is_file() or packed.is_file():
+            found[output.stream] = plain if plain.is_file() else packed
+    return found
+
+
+def _bytes_of(path: Path) -> Iterator[bytes]:
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            yield block
