@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from jobmeter import collectors
+from jobmeter.aggregation import windows
 from jobmeter.model import measurement
 from jobmeter.model.measurement import Kind, Scope
 from jobmeter.probes.paths import Paths
@@ -126,6 +127,14 @@ def test_counters_never_fall(name: str, job: Job) -> None:
     for key, instance, value in read_twice(name, job, counters - {"host_iowait"}):  # the kernel's may
         assert float(value) >= last.get((key, instance), 0.0), key
         last[key, instance] = float(value)
+
+
+def test_its_readings_fold_into_a_window(name: str, job: Job) -> None:
+    definitions = {m.key: m for m in collectors.load(name).MEASUREMENTS}
+    readings = read_twice(name, job, frozenset(definitions))
+    buffer = windows.Buffer(definitions, lambda _: True, 0.0)
+    buffer.add(name, 1.0, readings)
+    assert {key for key, _, _ in readings} <= {key for key, _ in buffer.fold()}
 
 
 def test_closing_gives_every_descriptor_back(name: str, job: Job) -> None:

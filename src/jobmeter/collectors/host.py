@@ -15,6 +15,7 @@ from jobmeter.probes import (
     loadavg,
     meminfo,
     netdev,
+    psutil_package,
     swapusage_macos,
     vmstat,
     vmstat_macos,
@@ -246,9 +247,8 @@ class MacSource:
 
 
 def _cputime_by_psutil() -> float | None:
-    try:
-        import psutil
-    except ImportError:
+    package = psutil_package.load()
+    if package is None:
         return None
-    times = psutil.cpu_times()
+    times = package.cpu_times()
     return float(times.user + times.nice + times.system)

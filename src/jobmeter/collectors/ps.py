@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _gauge(key: str, unit: Unit, about: str) -> Measurement:
-    reduces = (Reduce.MAX, Reduce.MEAN, Reduce.LAST)
+    reduces = (Reduce.MAX, Reduce.LAST)
     return Measurement(key, Kind.GAUGE, unit, Scope.PROCESS, reduces, (), about)
 
 

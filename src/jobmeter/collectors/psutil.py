@@ -8,6 +8,7 @@ CPU times come in ticks of 10 ms. On macOS processes of other users give nothing
 import time
 
 from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
+from jobmeter.probes import psutil_package
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _gauge(key: str, unit: Unit, about: str) -> Measurement:
-    reduces = (Reduce.MAX, Reduce.MEAN, Reduce.LAST)
+    reduces = (Reduce.MAX, Reduce.LAST)
     return Measurement(key, Kind.GAUGE, unit, Scope.PROCESS, reduces, (), about)
 
 
@@ -64,11 +65,7 @@ _COMMAND_CHARACTERS = 4096
 def missing(paths: "Paths") -> str | None:
     """Say why psutil cannot be used here."""
     del paths  # psutil finds the kernel's files itself
-    try:
-        import psutil  # noqa: F401  # only whether it can be imported matters here
-    except ImportError:
-        return "psutil is not installed"
-    return None
+    return "psutil is not installed" if psutil_package.load() is None else None
 
 
 class PssBudget:
@@ -121,9 +118,10 @@ class PsutilSource:
         wall_clock: "Callable[[], float]" = time.time,
         cpu_clock: "Callable[[], float]" = time.process_time,
     ) -> None:
-        import psutil
-
-        self._psutil = psutil
+        package = psutil_package.load()
+        if package is None:
+            raise FileNotFoundError("psutil is not installed")
+        self._psutil = package
         self._job = job
         self._keys = keys
         self._clock = clock

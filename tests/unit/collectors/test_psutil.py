@@ -1,10 +1,13 @@
 """The psutil collector: first rates, the budget of PSS, processes that come and go."""
 
 import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import jobmeter
 from jobmeter.collectors import psutil as collector
 from jobmeter.model import measurement
 from jobmeter.probes.paths import Paths
@@ -138,5 +141,15 @@ def test_only_selected_keys_are_yielded(busy: "subprocess.Popen[str]") -> None:
     assert {key for key, _, _ in readings} == {"psutil_threads", "psutil_rss_total"}
 
 
-def test_psutil_is_here() -> None:
+def test_psutil_is_found_also_without_site_packages() -> None:
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from jobmeter.collectors import psutil; from jobmeter.probes.paths import Paths\n"
+        "print(psutil.missing(Paths()))"
+    )
+    source = str(Path(jobmeter.__file__).parents[1])
+    ran = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script, source], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "None\n"
     assert collector.missing(Paths()) is None
