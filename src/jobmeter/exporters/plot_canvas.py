@@ -51,12 +51,11 @@ class Canvas:
         """Write text from a cell on, cut at the edge, and return the cell after it."""
         for char in text:
             cells = cell_len(char)
-            if cells == 0 or not (0 <= y < self.height) or not (0 <= x <= self.width - cells):
-                continue
-            self.chars[y][x] = char
-            self.styles[y][x] = style
-            if cells == 2:
-                self.chars[y][x + 1] = ""
+            if cells and 0 <= y < self.height and 0 <= x <= self.width - cells:
+                self.chars[y][x] = char
+                self.styles[y][x] = style
+                if cells == 2:
+                    self.chars[y][x + 1] = ""
             x += cells
         return x
 

@@ -123,13 +123,16 @@ def _foot(chart: Chart, style: Style) -> list[list[Item]]:
             for p in chart.phases
         ]
         rows += _flow(phases, style.columns)
-    for made in chart.panels:
-        if made.name == "cpu_by_command" and made.note:
-            who = printable(f"CPU by command: {made.note}")
-            one_row: list[list[Item]] = [[(plot_canvas.clip(who, style.columns), "")]]
-            rows += one_row if style.compact else _wrap(who, style.columns, "")
-    for note in chart.notes:
-        rows += _wrap(f"{dot} {note}" if chart.panels else note, style.columns, DIM if chart.panels else "")
+    who = [
+        f"CPU by command: {made.note}" for made in chart.panels if made.name == "cpu_by_command" and made.note
+    ]
+    if style.compact and chart.panels:
+        sentences = [*who, "; ".join(chart.notes)] if chart.notes else who
+        return rows + [
+            [(plot_canvas.clip(printable(f"{dot} {words}"), style.columns), DIM)] for words in sentences
+        ]
+    for words in (*who, *chart.notes):
+        rows += _wrap(f"{dot} {words}" if chart.panels else words, style.columns, DIM if chart.panels else "")
     return rows
 
 
