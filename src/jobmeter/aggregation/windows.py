@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 TOP = 50
 REST = "rest"
-_COMPACT_AT = 50_000
+_RATE = "_pdcpu"
+_FOLD_AT = 50_000
 
 
 class Span:
@@ -36,9 +37,11 @@ class Buffer:
         "_carry",
         "_definitions",
         "_floor",
+        "_folded",
         "_last",
         "_readings",
         "_seeds",
+        "_standing",
         "_starts_at_zero",
         "samples",
         "spans",
@@ -54,9 +57,11 @@ class Buffer:
         self._starts_at_zero = starts_at_zero
         self._floor = begin
         self._readings: list[tuple[str, str, Value]] = []
+        self._folded: Folded = {}
         self._seeds: dict[tuple[str, str], float] = {}
         self._last: dict[tuple[str, str], float] = {}
         self._carry: dict[tuple[str, str], Value] = {}
+        self._standing: dict[tuple[str, str], Value] = {}
         self.spans: dict[str, Span] = {}
         self.samples = 0
 
@@ -67,25 +72,12 @@ class Buffer:
             span = self.spans[source] = Span(self._floor)
         span.end = at
         self._readings.extend(readings)
-        if len(self._readings) > _COMPACT_AT:
-            self._compact()
-
-    def _compact(self) -> None:
-        """Bound memory: what folding would ignore anyway is dropped early."""
-        latest: dict[tuple[str, str], tuple[str, str, Value]] = {}
-        kept: list[tuple[str, str, Value]] = []
-        for key, instance, value in self._readings:
-            definition = self._definitions[key]
-            if definition.kind in (Kind.CATEGORICAL, Kind.GAUGE):
-                kept.append((key, instance, value))
-            else:
-                latest[key, instance] = (key, instance, value)
-        self._readings = kept[-_COMPACT_AT // 2 :] + list(latest.values())
+        if len(self._readings) > _FOLD_AT:
+            self.fold()
 
     def fold(self) -> "Folded":
         """Reduce everything buffered; nothing is forgotten until `commit`."""
-        folded: Folded = {}
-        self._last = {}
+        folded = self._folded
         for key, instance, value in self._readings:
             definition = self._definitions[key]
             if definition.kind is Kind.COUNTER:
@@ -98,6 +90,9 @@ class Buffer:
                 folded[key, instance] = value
             else:
                 _reduce_gauge(folded, definition, instance, value, self._carry.get((key, instance)))
+                if definition.scope is Scope.PROCESS and not key.endswith(_RATE):
+                    self._standing[key, instance] = value
+        self._readings = []
         return folded
 
     def _count(self, folded: "Folded", definition: Measurement, instance: str, value: "Value") -> None:
@@ -116,17 +111,16 @@ class Buffer:
     def commit(self) -> None:
         """The window reached the disk: deltas count from here, the buffer begins anew."""
         self._seeds.update(self._last)
-        for key, instance, value in self._readings:
-            if self._definitions[key].kind is Kind.GAUGE and self._definitions[key].scope is Scope.PROCESS:
-                self._carry[key, instance] = value
+        self._carry.update(self._standing)
         for span in self.spans.values():
             span.begin = span.end
-        self._readings = []
+        self._readings, self._folded, self._last, self._standing = [], {}, {}, {}
         self.samples = 0
 
     def forget(self, alive: "set[str]") -> None:
         """Drop what is remembered of processes that are gone."""
-        if len(self._seeds) + len(self._carry) < 4096:
+        # a window that waits for room on the disk still counts from the seeds
+        if self._folded or len(self._seeds) + len(self._carry) < 4096:
             return
         for known in (self._seeds, self._carry):
             for at in [at for at in known if at[1] and at[1] not in alive]:
@@ -184,7 +178,7 @@ def top_instances(folded: "Folded", limit: int = TOP) -> "Folded":
     for (key, instance), value in folded.items():
         if instance in kept:
             shortened[key, instance] = value
-        elif isinstance(value, int | float) and not key.endswith("_pdcpu"):
+        elif isinstance(value, int | float) and not key.endswith(_RATE):
             so_far = shortened.get((key, REST), 0)
             shortened[key, REST] = so_far + value if isinstance(so_far, int | float) else value
     return shortened
