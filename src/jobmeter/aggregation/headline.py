@@ -72,9 +72,10 @@ def memory_peak(summary: "Summary", inexact: "Mapping[str, str]") -> "Figures | 
     if not low and not high:
         return None
     value = low or high
-    return _figures(
-        value, low, max(high, value), low_keys or high_keys, exact=False if inexact else low == high
-    )
+    # the largest process alone says nothing of how many like it lived at once
+    summed = high_keys[:1] != ["wait_maxrss"]
+    exact = summed and not inexact and low == high
+    return _figures(value, low, max(high, value), low_keys or high_keys, exact=exact)
 
 
 _LOW_KEYS = (

@@ -83,9 +83,10 @@ class Buffer:
             if definition.kind is Kind.COUNTER:
                 self._count(folded, definition, instance, value)
             elif definition.kind is Kind.CATEGORICAL:
-                tally = folded.setdefault((key, instance), {})
-                if isinstance(tally, dict):
-                    tally[str(value)] = tally.get(str(value), 0) + 1
+                known = folded.get((key, instance))
+                tally = known if isinstance(known, dict) else {}
+                tally[str(value)] = tally.get(str(value), 0) + 1
+                folded[key, instance] = tally
             elif definition.kind is Kind.LABEL:
                 folded[key, instance] = value
             else:

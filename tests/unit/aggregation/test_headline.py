@@ -1,0 +1,210 @@
+"""The numbers of record: which rung of the ladder speaks, and how sure it is."""
+
+import pytest
+
+from jobmeter.aggregation import headline
+
+MIB = 1 << 20
+
+
+def test_nothing_measured_gives_no_headline() -> None:
+    assert headline.headlines({}, {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("summary", "key", "value"),
+    [
+        ({"cgroup_cputime": 12.05, "wait_cputime": 12.0, "proc_cputime_total": 3.0}, "cgroup_cputime", 12.05),
+        ({"wait_cputime": 12.0, "wait_task_clock": 12.4, "cgroup_outer_cputime": 30.0}, "wait_cputime", 12.0),
+        ({"wait_cputime": 0.0, "proc_cputime_total": 0.0}, "wait_cputime", 0.0),
+    ],
+)
+def test_the_highest_exact_rung_is_the_cpu_time(summary: dict[str, float], key: str, value: float) -> None:
+    assert headline.cpu_seconds(summary, {}) == {
+        "value": value,
+        "low": value,
+        "high": value,
+        "keys": [key],
+        "exact": True,
+    }
+
+
+def test_a_doubtful_cgroup_leaves_the_word_to_the_telescoping_sum() -> None:
+    doubt = {"cgroup_cputime": "processes left the job's cgroup"}
+    found = headline.cpu_seconds({"cgroup_cputime": 5.0, "wait_cputime": 9.0}, doubt)
+    assert found == {"value": 9.0, "low": 9.0, "high": 9.0, "keys": ["wait_cputime"], "exact": True}
+
+
+def test_lost_children_are_known_from_perf_and_bounded_by_what_was_waited_for() -> None:
+    doubt = {"wait_cputime": "sh ignores SIGCHLD"}
+    found = headline.cpu_seconds(
+        {"wait_cputime": 4.0, "wait_task_clock": 10.0, "proc_cputime_total": 3.0}, doubt
+    )
+    assert found == {"value": 10.0, "low": 4.0, "high": 10.0, "keys": ["wait_task_clock"], "exact": False}
+
+
+def test_sampling_alone_is_a_lower_bound() -> None:
+    found = headline.cpu_seconds({"ps_cputime_total": 3.0, "psutil_cputime_total": 3.5}, {})
+    assert found == {"value": 3.5, "low": 3.5, "high": 3.5, "keys": ["psutil_cputime_total"], "exact": False}
+
+
+def test_perf_alone_has_no_lower_bound() -> None:
+    found = headline.cpu_seconds({"wait_task_clock": 10.0}, {})
+    assert found == {"value": 10.0, "low": 0.0, "high": 10.0, "keys": ["wait_task_clock"], "exact": False}
+
+
+def test_text_is_not_a_number() -> None:
+    assert headline.cpu_seconds({"cgroup_cputime": "broken"}, {}) is None
+
+
+def test_memory_is_the_charged_peak_less_the_page_cache() -> None:
+    found = headline.memory_peak(
+        {
+            "cgroup_mem_peak": 900 * MIB,
+            "cgroup_peak_mem_file": 300 * MIB,
+            "cgroup_peak_mem_unreclaimable": 500 * MIB,
+            "wait_maxrss": 400 * MIB,
+        },
+        {},
+    )
+    assert found == {
+        "value": 600 * MIB,
+        "low": 500 * MIB,
+        "high": 900 * MIB,
+        "keys": ["cgroup_mem_peak", "cgroup_peak_mem_file"],
+        "exact": False,
+    }
+
+
+def test_memory_seen_at_its_highest_is_exact() -> None:
+    found = headline.memory_peak(
+        {"cgroup_mem_peak": 500 * MIB, "cgroup_peak_mem_unreclaimable": 495 * MIB}, {}
+    )
+    assert found == {
+        "value": 500 * MIB,
+        "low": 495 * MIB,
+        "high": 500 * MIB,
+        "keys": ["cgroup_mem_peak"],
+        "exact": True,
+    }
+
+
+def test_what_was_needed_outweighs_what_the_cache_leaves() -> None:
+    found = headline.memory_peak(
+        {"cgroup_mem_peak": 900 * MIB, "cgroup_peak_mem_file": 800 * MIB, "proc_peak_pss_total": 300 * MIB},
+        {},
+    )
+    assert found == {
+        "value": 300 * MIB,
+        "low": 300 * MIB,
+        "high": 900 * MIB,
+        "keys": ["proc_peak_pss_total"],
+        "exact": False,
+    }
+
+
+def test_a_process_cannot_need_more_than_was_charged() -> None:
+    """Memory a process shares with others may be charged to them."""
+    found = headline.memory_peak({"cgroup_mem_peak": 100 * MIB, "wait_maxrss": 300 * MIB}, {})
+    assert found == {
+        "value": 100 * MIB,
+        "low": 100 * MIB,
+        "high": 100 * MIB,
+        "keys": ["wait_maxrss"],
+        "exact": True,
+    }
+
+
+def test_a_charged_peak_alone_is_an_upper_bound() -> None:
+    found = headline.memory_peak({"cgroup_mem_peak": 100 * MIB}, {})
+    assert found == {
+        "value": 100 * MIB,
+        "low": 0.0,
+        "high": 100 * MIB,
+        "keys": ["cgroup_mem_peak"],
+        "exact": False,
+    }
+
+
+def test_without_a_cgroup_shared_pages_and_sums_bound_the_memory() -> None:
+    found = headline.memory_peak(
+        {"proc_peak_pss_total": 500 * MIB, "proc_peak_hwm_total": 800 * MIB, "wait_maxrss": 400 * MIB}, {}
+    )
+    assert found == {
+        "value": 500 * MIB,
+        "low": 500 * MIB,
+        "high": 800 * MIB,
+        "keys": ["proc_peak_pss_total"],
+        "exact": False,
+    }
+
+
+def test_a_large_process_that_sampling_missed_may_have_come_on_top() -> None:
+    """It lived between two samples, beside those whose resident sizes were seen."""
+    found = headline.memory_peak({"proc_peak_rss_total": 500 * MIB, "wait_maxrss": 400 * MIB}, {})
+    assert found == {
+        "value": 400 * MIB,
+        "low": 400 * MIB,
+        "high": 900 * MIB,
+        "keys": ["wait_maxrss"],
+        "exact": False,
+    }
+
+
+def test_processes_that_were_never_sampled_may_have_been_several_at_once() -> None:
+    found = headline.memory_peak({"wait_maxrss": 400 * MIB}, {})
+    assert found == {
+        "value": 400 * MIB,
+        "low": 400 * MIB,
+        "high": 400 * MIB,
+        "keys": ["wait_maxrss"],
+        "exact": False,
+    }
+
+
+def test_memory_whose_bounds_meet_is_exact_unless_something_is_in_doubt() -> None:
+    met = {"proc_peak_pss_total": 400 * MIB, "proc_peak_hwm_total": 400 * MIB}
+    sure, unsure = headline.memory_peak(met, {}), headline.memory_peak(met, {"wait_cputime": "attached"})
+    assert sure is not None
+    assert sure["exact"] is True
+    assert unsure is not None
+    assert unsure["exact"] is False
+
+
+def test_a_job_smaller_than_the_recorder_has_only_an_upper_bound() -> None:
+    found = headline.memory_peak({"wait_maxrss_floor": 12 * MIB}, {})
+    assert found == {
+        "value": 12 * MIB,
+        "low": 0.0,
+        "high": 12 * MIB,
+        "keys": ["wait_maxrss_floor"],
+        "exact": False,
+    }
+
+
+def test_io_is_what_the_kernel_accounted_else_what_the_cgroup_saw() -> None:
+    found = headline.headlines(
+        {"wait_read_bytes": 4096, "cgroup_io_read": 9999, "cgroup_io_write": 8192},
+        {},
+    )
+    assert found == {
+        "io_read_bytes": {
+            "value": 4096,
+            "low": 4096,
+            "high": 4096,
+            "keys": ["wait_read_bytes"],
+            "exact": True,
+        },
+        "io_write_bytes": {
+            "value": 8192,
+            "low": 8192,
+            "high": 8192,
+            "keys": ["cgroup_io_write"],
+            "exact": False,
+        },
+    }
+
+
+def test_io_that_could_not_be_read_of_every_process_is_inexact() -> None:
+    found = headline.headlines({"wait_read_bytes": 4096}, {"wait_read_bytes": "processes of another user"})
+    assert found["io_read_bytes"]["exact"] is False
