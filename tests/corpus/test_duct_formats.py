@@ -115,6 +115,7 @@ def test_the_demo_of_75_minutes_comes_back_unchanged() -> None:
     assert run.run.summary["ps_peak_rss_total"] == 1517486080
     assert run.run.summary["ps_mean_rss_total"] == pytest.approx(501050605.1764711, abs=1e-6)
     assert run.run.summary["ps_peak_pcpu_total"] == 400.0
+    assert run.run.summary["ps_peak_rss"] == 539729920
     assert run.run.samples == 4352
     windows = list(run.windows)
     assert len(windows) == 226

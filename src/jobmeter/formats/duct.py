@@ -101,6 +101,8 @@ def _run(files: duct_files.Files, digest: str, info: dict[str, object], usage: d
     started_at = loose_json.number(execution.get("start_time"))
     exit_code, signal = _ending(execution.get("exit_code"))
     summary = _summary(execution) if execution else usage.summary()
+    if usage.largest_rss is not None:
+        summary["ps_peak_rss"] = usage.largest_rss
     first_known = usage.first_timestamp if started_at is None else float(started_at)
     run_id = identify(first_known, digest)
     wall_seconds = loose_json.number(execution.get("wall_clock_time"))

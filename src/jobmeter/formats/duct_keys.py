@@ -19,7 +19,6 @@ TOTALS = {
 _UNITS = {"rss": Unit.BYTES, "vsz": Unit.BYTES, "pmem": Unit.PERCENT, "pcpu": Unit.PERCENT}
 
 _PROCESS = {
-    "rss": "Resident memory of one process as recorded by con-duct from ps; a reused pid is one process",
     "vsz": "Virtual memory of one process as recorded by con-duct from ps",
     "pmem": "ps %MEM of one process, percent of the host's memory in steps of 0.1",
     "pcpu": "ps %CPU of one process: lifetime average as recorded by con-duct, CPU time over age",
@@ -33,7 +32,11 @@ def _gauge(key: str, unit: Unit, scope: Scope, about: str, *, job_total: bool = 
 
 
 CLASSIC: tuple[Measurement, ...] = (
-    *(_gauge(f"ps_{word}", _UNITS[word], Scope.PROCESS, _PROCESS[word]) for word in FIELDS),
+    Measurement(
+        "ps_rss", Kind.GAUGE, Unit.BYTES, Scope.PROCESS, (Reduce.MAX,), (Stat.PEAK,),
+        "Resident memory of one process as recorded by con-duct from ps; a reused pid is one process",
+    ),
+    *(_gauge(f"ps_{word}", _UNITS[word], Scope.PROCESS, _PROCESS[word]) for word in _PROCESS),
     *(_gauge(f"ps_{word}_total", _UNITS[word], Scope.JOB, TOTALS[word], job_total=True) for word in FIELDS),
     Measurement(
         "ps_etime", Kind.GAUGE, Unit.SECONDS, Scope.PROCESS, (Reduce.LAST,), (),

@@ -48,6 +48,8 @@ class Survey:
     leader: str | None = None
     """Command of the process that leads the session, by the first line."""
     most_processes: int = 0
+    largest_rss: int | float | None = None
+    """Of any one process: what the run needed at least, where the sum counts shared pages again."""
     keys: set[str] = field(default_factory=set)
     peaks: dict[str, int | float] = field(default_factory=dict)
     weighted: dict[str, float] = field(default_factory=dict)
@@ -92,6 +94,8 @@ def _note(found: Survey, window: Window) -> None:
     found.most_processes = max(found.most_processes, len(processes))
     for (key, instance), value in window.values.items():
         found.keys.add(key)
+        if key == "ps_rss" and isinstance(value, int | float):
+            found.largest_rss = max(value, found.largest_rss or 0)
         if instance or not isinstance(value, int | float):
             continue
         if key.startswith("ps_mean_"):

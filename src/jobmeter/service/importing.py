@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -185,15 +186,15 @@ def _write_files(folder: Path, run_id: str, imported: Imported) -> tuple[int, in
 
 
 def _write_lines(path: Path, records: Iterable[Record]) -> int:
+    found = iter(records)
+    first = next(found, None)
+    if first is None:
+        return 0  # an empty file is not created
     count = 0
-    file = None
-    for record in records:
-        if file is None:  # an empty file is not created
-            file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
-        file.write(msgspec.json.encode(record) + b"\n")
-        count += 1
-    if file is not None:
-        file.close()
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        for record in chain((first,), found):
+            file.write(msgspec.json.encode(record) + b"\n")
+            count += 1
     return count
 
 

@@ -115,6 +115,59 @@ def test_a_process_that_ended_is_not_listed_again() -> None:
     assert list(last["processes"]) == ["8"]  # type: ignore[call-overload]  # plain JSON
 
 
+def counted(second: int, alive: int) -> Window:
+    window = job_window(second, 8192, 0.0)
+    return Window(
+        timestamp=window.timestamp,
+        num_samples=1,
+        clock=window.clock,
+        values=window.values | {("proc_count", ""): alive},
+    )
+
+
+def moved(second: int, *pids: int) -> Window:
+    return process_window(second, {("proc_rss", f"{pid}@499900"): 4096 for pid in pids})
+
+
+def listed(windows: list[Window], report_seconds: float | None = None) -> list[list[str]]:
+    return [list(line["processes"]) for line in duct_lines.lines(windows, None, report_seconds)]  # type: ignore[call-overload]  # plain JSON
+
+
+def test_processes_that_did_not_move_are_listed_while_as_many_are_alive() -> None:
+    windows = [counted(1, 2), moved(1, 7, 8), counted(2, 2), moved(2, 8), counted(3, 3), moved(3, 9)]
+    assert listed(windows) == [["7", "8"], ["7", "8"], ["7", "8", "9"]]
+
+
+def test_when_one_ended_only_those_that_moved_are_listed() -> None:
+    windows = [counted(1, 2), moved(1, 7, 8), counted(2, 1), moved(2, 8)]
+    assert listed(windows) == [["7", "8"], ["8"]]
+
+
+def test_a_job_that_only_waits_still_gets_its_lines_in_time() -> None:
+    windows = [counted(1, 1), moved(1, 7), *(counted(second, 1) for second in range(2, 11))]
+    lines = list(duct_lines.lines(windows, None, 3.0))
+    assert [line["num_samples"] for line in lines] == [1, 3, 3, 3]
+    assert [line["processes"]["7"]["etime"] for line in lines] == ["00:02", "00:05", "00:08", "00:11"]  # type: ignore[index]  # plain JSON
+    assert "stat" not in lines[1]["processes"]["7"]  # type: ignore[index]  # plain JSON
+
+
+def test_what_was_used_after_the_last_process_ended_joins_the_last_line() -> None:
+    last = Window(
+        timestamp=1003.0, num_samples=1, clock={"wait": (1.0, 2.0)}, values={("wait_cputime", ""): 0.9}
+    )
+    (line,) = duct_lines.lines([counted(1, 1), moved(1, 7), last], None)
+    assert line["totals"]["pcpu"] == 90.0  # type: ignore[index]  # plain JSON
+    assert line["totals"]["rss"] == 8192  # type: ignore[index]  # plain JSON
+    assert line["num_samples"] == 1
+
+
+def test_a_run_that_was_never_sampled_has_no_lines() -> None:
+    only = Window(
+        timestamp=1003.0, num_samples=1, clock={"wait": (1.0, 2.0)}, values={("wait_cputime", ""): 0.9}
+    )
+    assert list(duct_lines.lines([only], None)) == []
+
+
 def test_the_summary_takes_the_totals_of_record() -> None:
     summary = duct.execution_summary(run(), WINDOWS, prefix="p_")
     assert summary["peak_rss"] == 8192

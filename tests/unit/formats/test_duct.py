@@ -108,6 +108,7 @@ def test_definitions_are_legal() -> None:
 
 def test_the_draft_is_converted_to_honest_names(tmp_path: Path) -> None:
     assert imported(tmp_path, DRAFT_INFO, DRAFT_USAGE).run.summary == {
+        "ps_peak_rss": 13910016,
         "ps_peak_rss_total": 17141760,
         "ps_mean_rss_total": 14102528.0,
         "ps_cputime_total": 3.0,
@@ -145,6 +146,7 @@ def test_the_drafts_bounds_are_called_bounds(tmp_path: Path) -> None:
 def test_the_draft_without_info_is_summed_from_its_lines(tmp_path: Path) -> None:
     run = imported(tmp_path, None, DRAFT_USAGE).run
     assert run.summary == {
+        "ps_peak_rss": 13910016,
         "ps_peak_rss_total": 17141760,
         "ps_cputime_total": 3.0,
         "cgroup_mem_peak": 20971520,

@@ -1,0 +1,141 @@
+"""`jobmeter import` and `jobmeter export` as a person types them."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import corpus
+
+
+class Desk:
+    """A directory with a home of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environ = os.environ | {"JOBMETER_HOME": str(folder / "home")}
+
+    def jobmeter(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "jobmeter", *words],
+            cwd=self.folder,
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+DEMO = "20250925T210726Z-593946"
+
+
+def demo() -> str:
+    return str(corpus.folder("con-duct") / "duct_demo_info.json")
+
+
+def test_import_reports_runs_and_what_was_skipped_as_json(desk: Desk) -> None:
+    done = desk.jobmeter("import", "duct", demo(), "/nowhere", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == {
+        "runs": [{"run_id": DEMO, "format": "duct", "steps": 0, "windows": 226, "events": 0}],
+        "skipped": [{"path": "/nowhere", "reason": "no such file"}],
+    }
+
+
+def test_importing_again_changes_nothing_and_is_no_failure(desk: Desk) -> None:
+    desk.jobmeter("import", demo())
+    again = desk.jobmeter("import", demo(), "--json")
+    assert again.returncode == 0
+    document = json.loads(again.stdout)
+    assert document["runs"] == []
+    assert [row["reason"] for row in document["skipped"]] == [f"already imported as {DEMO}"]
+
+
+@pytest.mark.parametrize("words", [["duct"], ["/nowhere"], []])
+def test_nothing_to_import_is_exit_code_2(desk: Desk, words: list[str]) -> None:
+    done = desk.jobmeter("import", *words)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert done.stderr
+
+
+def test_an_imported_run_is_listed_and_shown_with_its_origin(desk: Desk) -> None:
+    desk.jobmeter("import", demo())
+    (listed,) = json.loads(desk.jobmeter("ls", "--json").stdout)
+    assert listed["run_id"] == DEMO
+    shown = json.loads(desk.jobmeter("show", "last", "--json").stdout)
+    assert shown["summary"]["ps_peak_rss_total"] == 1517486080
+    assert "measured by duct" in desk.jobmeter("show", "last").stdout
+
+
+def test_export_to_con_duct_and_import_again_is_a_round_trip(desk: Desk) -> None:
+    desk.jobmeter("import", demo())
+    done = desk.jobmeter("export", "last", "--format", "duct", "-o", "back/x_", "--json")
+    assert json.loads(done.stdout)["files"] == ["back/x_info.json", "back/x_usage.jsonl"]
+    info = json.loads((desk.folder / "back" / "x_info.json").read_text())
+    assert info["output_paths"]["prefix"] == "back/x_"
+    assert info["execution_summary"]["peak_rss"] == 1517486080
+    again = desk.jobmeter("import", "back", "--json")
+    assert [run["windows"] for run in json.loads(again.stdout)["runs"]] == [226]
+
+
+def test_export_refuses_to_overwrite_unless_forced(desk: Desk) -> None:
+    desk.jobmeter("import", demo())
+    (desk.folder / "run.csv").write_text("precious")
+    refused = desk.jobmeter("export", "last", "--format", "csv", "-o", "run.csv")
+    assert refused.returncode == 2
+    assert (
+        refused.stderr
+        == "jobmeter: run.csv is there already\nhint: choose another name with -o, or add --force\n"
+    )
+    assert desk.jobmeter("export", "last", "--format", "csv", "-o", "run.csv", "--force").returncode == 0
+    rows = list(csv.reader((desk.folder / "run.csv").open()))
+    assert rows[0] == ["timestamp", "key", "instance", "value"]
+    assert ["2025-09-25T21:07:26.216Z", "ps_rss_total", "", "10891264"] in rows
+
+
+def test_export_of_a_document_goes_to_stdout(desk: Desk) -> None:
+    desk.jobmeter("import", demo())
+    document = json.loads(desk.jobmeter("export", "last", "--format", "json").stdout)
+    assert document["run"]["run_id"] == DEMO
+    (series,) = [row for row in document["series"] if (row["key"], row["instance"]) == ("ps_rss_total", "")]
+    assert len(series["values"]) == 226
+    assert max(series["values"]) == 1517486080
+
+
+def test_a_recorded_run_is_exported_with_its_output(desk: Desk) -> None:
+    desk.jobmeter("run", "--quiet", "--", "sh", "-c", "echo out; echo err >&2")
+    done = desk.jobmeter("export", "last", "--format", "duct", "-o", "x_")
+    assert done.returncode == 0
+    assert (desk.folder / "x_stdout").read_text() == "out\n"
+    assert (desk.folder / "x_stderr").read_text() == "err\n"
+    assert json.loads((desk.folder / "x_info.json").read_text())["command"] == "sh -c echo out; echo err >&2"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ["last", "--format", "tarot"],
+            "jobmeter: unknown format: tarot\nhint: use one of csv, duct, json\n",
+        ),
+        (["nothing", "--format", "csv"], "jobmeter: unknown run: nothing\n"),
+        (["last", "--format", "csv", "-o", "/proc/x/y.csv"], "jobmeter: cannot write /proc/x/y.csv: "),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(desk: Desk, words: list[str], sentence: str) -> None:
+    desk.jobmeter("import", demo())
+    done = desk.jobmeter("export", *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith(sentence)
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,152 @@
+"""Importing: what is found, what is refused and why, and that a folder appears whole or not at all."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from jobmeter.errors import UsageError
+from jobmeter.model.imported import Imported
+from jobmeter.model.run import Output, Provenance, Run, Status
+from jobmeter.model.view import Event, Step, Window
+from jobmeter.runfolder import reader
+from jobmeter.service import importing
+
+LINE = {
+    "timestamp": "2026-01-02T03:04:05.123456+00:00",
+    "num_samples": 1,
+    "processes": {"7": {"rss": 4096, "stat": {"Ss": 1}, "cmd": "login --password=hunter2hunter2"}},
+    "totals": {"rss": 4096},
+    "averages": {"rss": 4096, "num_samples": 1},
+}
+
+
+def usage_file(folder: Path, name: str = "a_usage.jsonl", **changes: object) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(json.dumps(LINE | changes) + "\n")
+    return path
+
+
+def imported(**changes: object) -> Imported:
+    run = Run(
+        run_id="20260102T030405Z-abcdef",
+        job_id="20260102T030405Z-abcdef",
+        status=Status.FAILED,
+        command=("make", "all"),
+        exit_code=2,
+        outputs=(Output(stream="stdout", mode="captured", path="stdout"),),
+        provenance=Provenance(origin="other", inexact={"x": "why"}, dropped={"usage": 1}),
+    )
+    facts: dict[str, object] = {"format": "other", "digest": "abcdef" + "0" * 58, "run": run, "sources": ()}
+    return Imported(**(facts | changes))  # type: ignore[arg-type]  # keyword by keyword
+
+
+def test_a_directory_is_searched_through_hidden_folders_but_not_run_folders(tmp_path: Path) -> None:
+    usage_file(tmp_path / "work" / ".duct" / "logs")
+    usage_file(tmp_path / "work" / "deep" / "er", timestamp="2026-01-02T03:04:06+00:00")
+    usage_file(tmp_path / "work" / "runs" / "one", timestamp="2026-01-02T03:04:07+00:00")
+    (tmp_path / "work" / "runs" / "one" / "run.jsonl").touch()
+    usage_file(tmp_path / "work" / ".git", timestamp="2026-01-02T03:04:08+00:00")
+    harvest = importing.import_paths(str(tmp_path / "home"), [str(tmp_path / "work")])
+    assert [run.run_id[:16] for run in harvest.runs] == ["20260102T030405Z", "20260102T030406Z"]
+    assert harvest.skipped == []
+
+
+def test_secrets_are_cut_out_of_what_others_wrote_down(tmp_path: Path) -> None:
+    path = usage_file(tmp_path / "work")
+    (run,) = importing.import_paths(str(tmp_path / "home"), [str(path)]).runs
+    folder = importing.folder_of(tmp_path / "home", run.run_id)
+    for file in folder.iterdir():
+        assert "hunter2" not in file.read_text()
+    assert "login --password=" in (folder / "usage.jsonl").read_text()
+
+
+def test_a_file_of_no_known_format_is_skipped_with_a_reason(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    harvest = importing.import_paths(
+        str(tmp_path / "home"), [str(tmp_path / "notes.txt"), str(tmp_path / "gone")]
+    )
+    assert [(Path(s.path).name, s.reason) for s in harvest.skipped] == [
+        ("notes.txt", "no known format: use one of duct"),
+        ("gone", "no such file"),
+    ]
+    assert harvest.empty_handed
+
+
+def test_a_damaged_file_is_skipped_and_the_others_are_imported(tmp_path: Path) -> None:
+    usage_file(tmp_path / "work", "good_usage.jsonl")
+    (tmp_path / "work" / "bad_info.json").write_text('{"command": "x", "duct_version": "0.23.0", ')
+    harvest = importing.import_paths(str(tmp_path / "home"), [str(tmp_path / "work")])
+    assert len(harvest.runs) == 1
+    assert [skipped.reason for skipped in harvest.skipped] == ["bad_info.json is damaged"]
+
+
+def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown format: tarot") as caught:
+        importing.import_paths(str(tmp_path), [str(tmp_path)], "tarot")
+    assert caught.value.hint == "use one of duct"
+
+
+def test_a_home_that_cannot_be_written_is_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
+    path = usage_file(tmp_path / "work")
+    (tmp_path / "home").write_text("a file, not a folder")
+    with pytest.raises(UsageError, match="cannot keep runs in"):
+        importing.import_paths(str(tmp_path / "home"), [str(path)])
+    assert sorted(os.listdir(tmp_path)) == ["home", "work"]
+
+
+def test_naming_all_files_of_a_run_imports_it_once(tmp_path: Path) -> None:
+    path = usage_file(tmp_path / "work")
+    (tmp_path / "work" / "a_info.json").touch()
+    (tmp_path / "work" / "a_stdout").write_text("out")
+    names = [str(path), str(tmp_path / "work" / "a_info.json"), str(tmp_path / "work" / "a_stdout")]
+    harvest = importing.import_paths(str(tmp_path / "home"), names)
+    assert (len(harvest.runs), harvest.skipped) == (1, [])
+
+
+def test_two_runs_whose_short_ids_clash_are_both_kept(tmp_path: Path) -> None:
+    first = imported(digest="abcdef" + "1" * 58)
+    second = imported(digest="abcdef" + "2" * 58)
+    harvest = importing.Harvest()
+    for one in (first, second, second):
+        importing._keep(tmp_path, Path("x"), one, harvest)
+    assert [run.run_id for run in harvest.runs] == [
+        "20260102T030405Z-abcdef",
+        "20260102T030405Z-abcdef222222",
+    ]
+    assert [skipped.known_run_id for skipped in harvest.skipped] == ["20260102T030405Z-abcdef222222"]
+
+
+def test_everything_a_format_can_say_reaches_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "said").write_bytes(b"\x00bytes\xff")
+    one = imported(
+        windows=[
+            Window(timestamp=1.5, num_samples=2, clock={"ps": (1.0, 2.0)}, values={("ps_rss_total", ""): 1})
+        ],
+        steps=[Step(timestamp=2.0, step=3, rank=1, source="log", metrics={"loss": 0.5})],
+        events=[Event(timestamp=2.5, type="oom_kill", details={"pid": 7})],
+        outputs={"stdout": tmp_path / "said"},
+    )
+    assert importing.write(tmp_path / "home", "20260102T030405Z-abcdef", one) == (1, 1, 1)
+    folder = importing.folder_of(tmp_path / "home", "20260102T030405Z-abcdef")
+    (window,) = reader.read_windows(folder)
+    assert (window.timestamp, window.num_samples, window.clock) == (1.5, 2, {"ps": (1.0, 2.0)})
+    assert [event.type for event in reader.read_events(folder)] == ["oom_kill"]
+    assert json.loads((folder / "steps.jsonl").read_text())["metrics"] == {"loss": 0.5}
+    assert (folder / "stdout").read_bytes() == b"\x00bytes\xff"
+    run = reader.read_run(folder)
+    assert (run.status, run.exit_code, run.command) == (Status.FAILED, 2, ("make", "all"))
+    assert (run.provenance.inexact, run.provenance.dropped) == ({"x": "why"}, {"usage": 1})
+    assert run.provenance.origin == "other"
+
+
+def test_an_interrupted_import_leaves_no_half_folder(tmp_path: Path) -> None:
+    def broken() -> object:
+        yield Window(timestamp=1.5, num_samples=1, clock={}, values={})
+        raise OSError(5, "Input/output error")
+
+    with pytest.raises(UsageError, match="input/output error"):
+        importing.write(tmp_path / "home", "20260102T030405Z-abcdef", imported(windows=broken()))
+    assert list((tmp_path / "home").iterdir()) == []
