@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         """Characters read and written, bytes read and written; contains reaped children."""
         moved: bool
         """Whether it used CPU since the last sample; if not, nothing else of it changed either."""
+        looked: bool
+        """Whether it was read again at this sample, because it moved or a report is due."""
         fresh: bool
         """Whether this is the first sample that sees it."""
 
@@ -58,8 +60,8 @@ if TYPE_CHECKING:
         def redact(self, text: str) -> str:
             """Hide secrets in a command line before it is written down."""
 
-        def reaped_io(self) -> tuple[int, int, int, int] | None:
-            """What processes reaped by the recorder read and wrote."""
+        def io(self) -> list[int] | None:
+            """What the whole job read and wrote: characters, then bytes of storage."""
 
         @property
         def processes(self) -> Mapping[int, Process]:

@@ -101,12 +101,15 @@ class ProcSource:
     __slots__ = (
         "_attributed_ns",
         "_budget",
+        "_count",
         "_cpu_ns",
         "_hwm",
+        "_hwm_total",
         "_job",
         "_keys",
         "_read_at",
         "_rss",
+        "_rss_total",
         "_status_at",
     )
 
@@ -119,6 +122,7 @@ class ProcSource:
         self._rss: dict[str, int] = {}
         self._hwm: dict[str, int] = {}
         self._attributed_ns = 0
+        self._count = self._rss_total = self._hwm_total = 0
         self._status_at = 0.0
         self._read_at = now
 
@@ -129,18 +133,20 @@ class ProcSource:
         boot = time.clock_gettime(time.CLOCK_BOOTTIME)
         status_due = now - self._status_at >= _STATUS_SECONDS
         processes = list(self._job.processes.values())
-        for process in processes:
+        looked = [process for process in processes if process.looked]
+        for process in looked:
             if "proc_state" in keys:
                 yield "proc_state", process.instance, process.state
             if process.moved or process.rss_bytes != self._rss.get(process.instance):
                 yield from self._moved(process, now, boot)
-            if (status_due or process.fresh) and (process.moved or process.fresh):
+            if process.fresh or (status_due and process.moved):
                 yield from self._status(process)
         if status_due:
             self._status_at = now
         self._read_at = now
+        if looked or len(processes) != self._count:
+            self._add_up(processes)
         yield from self._totals(processes, now)
-        self._prune({process.instance for process in processes})
 
     def _moved(self, process: "Process", now: float, boot: float) -> "Iterator[Reading]":
         name, keys = process.instance, self._keys
@@ -175,26 +181,28 @@ class ProcSource:
         if "proc_hwm" in self._keys:
             yield "proc_hwm", process.instance, peak
 
+    def _add_up(self, processes: "list[Process]") -> None:
+        """Renew the sums; while every process is idle they stand."""
+        self._count = len(processes)
+        self._rss_total = sum([process.rss_bytes for process in processes])
+        known = self._hwm
+        self._hwm_total = sum([max(known.get(p.instance, 0), p.rss_bytes) for p in processes])
+        self._prune({process.instance for process in processes})
+
     def _totals(self, processes: "list[Process]", now: float) -> "Iterator[Reading]":
-        rss_total = sum([process.rss_bytes for process in processes])
-        if "proc_count" in self._keys and processes:
-            yield "proc_count", "", len(processes)
-        if "proc_rss_total" in self._keys and processes:
-            yield "proc_rss_total", "", rss_total
-        if "proc_hwm_total" in self._keys and processes:
-            yield (
-                "proc_hwm_total",
-                "",
-                sum([max(self._hwm.get(p.instance, 0), p.rss_bytes) for p in processes]),
-            )
         if "proc_cputime_total" in self._keys:
             yield "proc_cputime_total", "", self._attributed_ns / 1e9
-        if (
-            processes
-            and not self._keys.isdisjoint(("proc_pss", "proc_pss_total"))
-            and self._budget.due(now, rss_total)
-        ):
-            yield from self._pss(processes, now, rss_total)
+        if not processes:
+            return
+        if "proc_count" in self._keys:
+            yield "proc_count", "", len(processes)
+        if "proc_rss_total" in self._keys:
+            yield "proc_rss_total", "", self._rss_total
+        if "proc_hwm_total" in self._keys:
+            yield "proc_hwm_total", "", self._hwm_total
+        wants_pss = "proc_pss" in self._keys or "proc_pss_total" in self._keys
+        if wants_pss and self._budget.due(now, self._rss_total):
+            yield from self._pss(processes, now, self._rss_total)
 
     def _pss(self, processes: "list[Process]", now: float, rss_total: int) -> "Iterator[Reading]":
         began = time.thread_time()

@@ -90,17 +90,12 @@ class WaitSource:
             yield "wait_minflt", "", usage.ru_minflt
 
     def _io(self) -> "Iterator[Reading]":
-        wanted = [at for at, key in enumerate(_IO_KEYS) if key in self._keys]
-        if not wanted:
+        totals = self._job.io()
+        if totals is None:
             return
-        accounts = [process.io for process in self._job.processes.values() if process.io is not None]
-        reaped = self._job.reaped_io()
-        if reaped is not None:
-            accounts.append(reaped)
-        if not accounts:
-            return
-        for at in wanted:
-            yield _IO_KEYS[at], "", sum(io[at] for io in accounts)
+        for key, total in zip(_IO_KEYS, totals, strict=True):
+            if key in self._keys:
+                yield key, "", total
 
     def close(self) -> None:
         """Nothing is held open here."""

@@ -1,12 +1,11 @@
 """Read `/proc/PID` files. A process may end between any two calls: everything returns None then.
 
-`stat` truncates CPU times to 10 ms per field; `cpu_clock` is exact to the nanosecond, needs no
-permission and no file. `io` of a process already contains its reaped children.
+`stat` truncates CPU times to 10 ms per field; the clock named by `clock_id` is exact to the nanosecond.
+`io` of a process already contains its reaped children.
 """
 
 import os
 import resource
-import time
 
 TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 TICK_NS = round(1e9 * TICK)
@@ -80,18 +79,13 @@ def read_file(path: str, size: int = 4096) -> bytes | None:
         os.close(fd)
 
 
-def list_pids(proc: str) -> list[int]:
-    """List the processes this user can see."""
-    return [int(name) for name in os.listdir(proc) if name[0] in "123456789"]
+def clock_id(pid: int) -> int:
+    """Name the CPU clock of a process as the kernel encodes it: see clock_getcpuclockid(3).
 
-
-def cpu_clock(pid: int) -> int | None:
-    """Read the exact CPU time of a process, all threads, in nanoseconds."""
-    try:
-        # the kernel's encoding of "process CPU clock of pid": clock_getcpuclockid(3)
-        return time.clock_gettime_ns(((~pid) << 3) | 2)
-    except OSError:
-        return None
+    `time.clock_gettime_ns` of it is exact, needs no permission and no file, and raises OSError once the
+    process is gone.
+    """
+    return ((~pid) << 3) | 2
 
 
 def read_command_line(proc: str, pid: int, limit: int = 4096) -> str | None:

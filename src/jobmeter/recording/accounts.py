@@ -49,7 +49,8 @@ def outlives(definition: Measurement) -> bool:
     """Whether a value still says something about the job when no process of it is left."""
     if definition.scope is Scope.PROCESS:
         return False
-    return definition.kind is not Kind.GAUGE or not definition.summary
+    # page cache stays charged after the last process has gone
+    return definition.kind is not Kind.GAUGE or not definition.summary or definition.key == "cgroup_mem_file"
 
 
 def _from_zero(definition: Measurement) -> bool:

@@ -32,14 +32,14 @@ class Attribution:
 
     def update(self, processes: "Iterable[Process]") -> None:
         """Take in what moved since the last sample."""
-        alive: dict[str, int] = {}
         for process in processes:
-            alive[process.instance] = process.cpu_ns
             if process.moved:
                 self._take(process)
-        if len(self._cpu_ns) > 2 * len(alive) + 64:
-            self._cpu_ns = alive
-            self._named = {name: command for name, command in self._named.items() if name in alive}
+
+    def forget(self, alive: "set[str]") -> None:
+        """Drop what is remembered of processes that are gone."""
+        self._cpu_ns = {name: used for name, used in self._cpu_ns.items() if name in alive}
+        self._named = {name: command for name, command in self._named.items() if name in alive}
 
     def _take(self, process: "Process") -> None:
         share = self.shares.get(process.command)

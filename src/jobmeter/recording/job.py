@@ -17,6 +17,7 @@ class Job:
     """A running command and everything it started."""
 
     __slots__ = (
+        "_reaped",
         "_thread_io",
         "group",
         "ours",
@@ -46,6 +47,7 @@ class Job:
         self.task_clock_fd = task_clock_fd
         self.recorder_rss_bytes = recorder_rss_bytes
         self.table: ProcessTable | None = None
+        self._reaped: tuple[int, list[int]] | None = None
         self._thread_io = f"self/task/{os.getpid()}"
 
     def refresh(self, *, full: bool) -> None:
@@ -72,13 +74,25 @@ class Job:
         reaped = procfs.reaped_ns() if self.ours else 0
         return reaped if self.table is None else max(reaped, self.table.cpu_ns)
 
-    def reaped_io(self) -> procfs.ProcessIo | None:
-        """What reaped processes read and wrote: this process's account less its only thread's."""
-        whole = procfs.read_io(self.paths.proc, "self") if self.ours else None
-        own = procfs.read_io(self.paths.proc, self._thread_io) if self.ours else None
+    def io(self) -> "list[int] | None":
+        """What the whole job read and wrote: live processes, and what this process reaped."""
+        live = None if self.table is None else self.table.io_totals
+        reaped = self._reaped_io() if self.ours else None
+        if live is None or reaped is None:
+            return live or reaped
+        return [one + other for one, other in zip(live, reaped, strict=True)]
+
+    def _reaped_io(self) -> "list[int] | None":
+        """This process's account less its only thread's; unchanged as long as nothing was reaped."""
+        reaped_ns = procfs.reaped_ns()
+        if self._reaped is not None and self._reaped[0] == reaped_ns:
+            return self._reaped[1]
+        whole = procfs.read_io(self.paths.proc, "self")
+        own = procfs.read_io(self.paths.proc, self._thread_io)
         if whole is None or own is None:
             return None
-        return whole[0] - own[0], whole[1] - own[1], whole[2] - own[2], whole[3] - own[3]
+        self._reaped = (reaped_ns, [all_ - mine for all_, mine in zip(whole, own, strict=True)])
+        return self._reaped[1]
 
     def redact(self, text: str) -> str:
         """Hide secrets in a command line."""

@@ -8,6 +8,7 @@ their children, and a pass during which a process vanished is repeated, so nothi
 
 import os
 import resource
+import time
 
 from jobmeter.probes import procfs
 
@@ -16,22 +17,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PASSES = 4
+_NO_IO = (0, 0, 0, 0)
 
 
 class Process:
     """One live process of the job."""
 
     __slots__ = (
+        "account_ns",
+        "clock_id",
         "command",
         "cpu_ns",
         "fd",
         "fresh",
         "instance",
         "io",
+        "looked",
         "moved",
         "pid",
         "ppid",
-        "reaped_ticks",
         "rss_bytes",
         "start_ticks",
         "state",
@@ -41,22 +45,28 @@ class Process:
     def __init__(self, pid: int, stat: procfs.ProcessStat, fd: int) -> None:
         self.pid = pid
         self.fd = fd
+        self.clock_id = procfs.clock_id(pid)
         self.start_ticks = stat[5]
         self.instance = f"{pid}@{stat[5]}"
         self.cpu_ns = -1
         self.moved = True
+        self.looked = True
         self.fresh = True
         self.io: procfs.ProcessIo | None = None
-        self.update(stat)
+        self.account_ns = 0
+        self.update(stat, -1)
 
-    def update(self, stat: procfs.ProcessStat) -> None:
-        """Take over what `stat` says now; the command changes with exec."""
+    def update(self, stat: procfs.ProcessStat, clock_ns: int) -> None:
+        """Take over what `stat` and the CPU clock say now; the command changes with exec."""
         self.command = stat[0]
         self.state = stat[1]
         self.ppid = stat[2]
-        self.reaped_ticks = stat[3]
         self.threads = stat[4]
         self.rss_bytes = stat[6] * procfs.PAGE
+        self.cpu_ns = clock_ns
+        # user and system ticks it reaped are each cut to whole ticks: on average half a tick each is missing
+        reaped_ticks = stat[3]
+        self.account_ns = clock_ns + ((reaped_ticks + 1) * procfs.TICK_NS if reaped_ticks else 0)
 
 
 class ProcessTable:
@@ -66,11 +76,12 @@ class ProcessTable:
         "_descriptors",
         "_helpers",
         "_list",
-        "_others",
+        "_listed",
         "_proc",
         "_reaps",
         "_recorder",
         "cpu_ns",
+        "io_totals",
         "io_unreadable",
         "live",
         "seen",
@@ -88,13 +99,15 @@ class ProcessTable:
         self._proc = proc
         self._recorder = recorder
         self._list = list_pids
-        self._others: set[int] = set()
+        self._listed: set[int | str] = set()
         self._helpers: set[int] = set()
         self._reaps = reaps
         self._descriptors = _descriptor_budget()
         self.live: dict[int, Process] = {}
         self.cpu_ns = 0
         self.seen = 0
+        self.io_totals: list[int] | None = None
+        """Sums of the live processes' accounts; None while none could be read."""
         self.io_unreadable = False
         self._admit(first)
 
@@ -105,8 +118,7 @@ class ProcessTable:
     def refresh(self, *, full: bool) -> None:
         """Look at every process once; `full` also re-reads those that were idle."""
         for process in self.live.values():
-            process.fresh = False
-            process.moved = False
+            process.fresh = process.moved = process.looked = False
         total_ns = 0
         for _ in range(_PASSES):
             self._discover()
@@ -121,28 +133,29 @@ class ProcessTable:
     def _pass(self, full: bool) -> tuple[int, bool]:
         total = 0
         gone: list[Process] = []
+        read_clock = time.clock_gettime_ns
         for process in self.live.values():
-            clock = procfs.cpu_clock(process.pid)
-            if clock is None or clock < process.cpu_ns or not self._follow(process, clock, full):
+            try:
+                clock_ns = read_clock(process.clock_id)
+            except OSError:
                 gone.append(process)
                 continue
-            total += process.cpu_ns
-            if process.reaped_ticks:
-                # user and system ticks are each cut to whole ticks: on average half a tick each is missing
-                total += (process.reaped_ticks + 1) * procfs.TICK_NS
+            if (clock_ns == process.cpu_ns and not full) or self._follow(process, clock_ns):
+                total += process.account_ns
+            else:
+                gone.append(process)
         for process in gone:
             self._forget(process)
         return total, bool(gone)
 
-    def _follow(self, process: Process, clock: int, full: bool) -> bool:
-        if clock == process.cpu_ns and not full:
-            return True
+    def _follow(self, process: Process, clock_ns: int) -> bool:
+        """Read a process that moved; False when it is gone, or another one has its pid now."""
         stat = self._read_stat(process)
-        if stat is None or stat[5] != process.start_ticks:
+        if stat is None or stat[5] != process.start_ticks or clock_ns < process.cpu_ns:
             return False
-        process.moved = process.moved or clock != process.cpu_ns
-        process.update(stat)
-        process.cpu_ns = clock
+        process.moved = process.moved or clock_ns != process.cpu_ns
+        process.looked = True
+        process.update(stat, clock_ns)
         self._read_io(process)
         return True
 
@@ -157,21 +170,31 @@ class ProcessTable:
     def _read_io(self, process: Process) -> None:
         io = procfs.read_io(self._proc, process.pid)
         if io is not None:
-            process.io = io
+            self._count_io(process, io)
             return
         # a process that is just ending may not be read either, and hands its account to who reaps it
         stat = procfs.read_stat(self._proc, process.pid)
         if stat is not None and stat[1] not in "ZX" and procfs.read_io(self._proc, process.pid) is None:
             self.io_unreadable = True
 
+    def _count_io(self, process: Process, io: procfs.ProcessIo | None) -> None:
+        before, after = process.io or _NO_IO, io or _NO_IO
+        process.io = io
+        totals = self.io_totals or [0, 0, 0, 0]
+        self.io_totals = [total + new - old for total, new, old in zip(totals, after, before, strict=True)]
+
     def _discover(self) -> None:
-        everyone = set(procfs.list_pids(self._proc) if self._list is None else self._list())
-        for pid in self.live.keys() - everyone:
-            self._forget(self.live[pid])
-        unknown = everyone - self._others - self.live.keys() - self._helpers
+        """Admit what is new in the listing and forget what is gone from it."""
+        listed: set[int | str] = set(os.listdir(self._proc) if self._list is None else self._list())
+        new, gone = listed - self._listed, self._listed - listed
+        self._listed = listed
+        for name in gone:
+            process = self.live.get(int(name)) if str(name).isdigit() else None
+            if process is not None:
+                self._forget(process)
+        unknown = {int(name) for name in new if str(name).isdigit()} - self.live.keys() - self._helpers
         unknown.discard(self._recorder)
         if self._list is None:
-            self._others &= everyone
             self._adopt(unknown)
             return
         for pid in sorted(unknown):
@@ -188,11 +211,10 @@ class ProcessTable:
         while progress:
             progress = False
             for pid, ppid in list(parents.items()):
-                if ppid == self._recorder or ppid in self.live:
+                if (ppid == self._recorder and self._reaps) or ppid in self.live:
                     del parents[pid]
                     self._admit(pid)
                     progress = True
-        self._others |= parents.keys()
 
     def _admit(self, pid: int) -> None:
         fd = -1
@@ -212,7 +234,11 @@ class ProcessTable:
     def _forget(self, process: Process) -> None:
         if process.fd >= 0:
             os.close(process.fd)
+        if process.io is not None:
+            self._count_io(process, None)
         self.live.pop(process.pid, None)
+        # should its pid come back, it is somebody new
+        self._listed -= {process.pid, str(process.pid)}
 
     def close(self) -> None:
         """Give all descriptors back."""

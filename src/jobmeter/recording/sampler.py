@@ -123,7 +123,9 @@ class Sampler:
         folded = _moved_only(window.fold())
         if not folded or self._write(windows.top_instances(folded), window):
             window.commit()
-        window.forget({process.instance for process in self._job.processes.values()})
+        alive = {process.instance for process in self._job.processes.values()}
+        window.forget(alive)
+        self.attribution.forget(alive)
 
     def _write(self, folded: "windows.Folded", window: windows.Buffer) -> bool:
         if not folded:

@@ -26,10 +26,13 @@ def dumps(value: object) -> str:
 
 def mapping(value: "Mapping[str, object]") -> str:
     """Encode one object, key order kept."""
-    return "{" + ", ".join([f"{quote(key)}: {dumps(item)}" for key, item in value.items()]) + "}"
+    pairs = [f"{quote(key)}: {item if type(item) is int else dumps(item)}" for key, item in value.items()]
+    return "{" + ", ".join(pairs) + "}"
 
 
 def _number(value: float) -> str:
+    if value == 0:
+        return "0"  # most deltas are
     if value != value or value in (float("inf"), float("-inf")):
         return "null"
     return repr(round(value, 6))
