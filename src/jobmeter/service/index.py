@@ -118,7 +118,7 @@ class Index:
         position = self._store.positions(_HOME).get(CHANGES, Position(0))
         changed, until = self._changed(position)
         done = Refreshed()
-        new = [name for name in folders.keys() - known if self._usable(name, folders[name], done)]
+        new = [name for name in folders.keys() - known if self._usable(name, folders[name] / name, done)]
         again = [run_id for run_id in (*self._store.unfinished(), *changed) if run_id in folders]
         return _Work(sorted({*new, *again}), sorted(known - folders.keys()), position, until, done)
 
@@ -154,7 +154,7 @@ class Index:
             done.forgotten.append(run_id)
         for run_id in work.todo:
             try:
-                indexing.index_run(self._store, run_id, folders[run_id], machine, now)
+                indexing.index_run(self._store, run_id, folders[run_id] / run_id, machine, now)
             except OSError as error:
                 done.unreadable[run_id] = (error.strerror or str(error)).lower()
                 continue
@@ -221,16 +221,15 @@ def set_aside(path: Path) -> Path:
 
 
 def list_folders(home: Path) -> dict[str, Path]:
-    """Find every run folder by name; of two with one name the older month's counts."""
+    """Find the month of every run folder by its name; of two with one name the older month's counts."""
     found: dict[str, Path] = {}
     for month in _directories(home / "runs"):
         try:
             names = os.listdir(month)
         except NotADirectoryError:
             continue  # a stray file among the months
-        for name in names:
-            if name[0] != ".":
-                found.setdefault(name, month / name)
+        shown = [name for name in names if name[0] != "."]
+        found = {**dict.fromkeys(shown, month), **found}
     return found
 
 

@@ -1,5 +1,6 @@
 """Runs as people ask for them: a list, one by its id, and everything known of one."""
 
+import functools
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -47,7 +48,8 @@ def list_runs(
 
 
 def _chosen(store: Store, where: Filter | None, sort: str, *, reverse: bool, limit: int | None) -> list[Run]:
-    known = [(run_id, _Fields(store, run_id, fields)) for run_id, fields in store.fields()]
+    summaries = functools.cache(store.summaries)
+    known = [(run_id, _Fields(run_id, fields, summaries)) for run_id, fields in store.fields()]
     wanted = known if where is None else [(run_id, row) for run_id, row in known if where.matches(row)]
     ids = _ordered([(run_id, row.get(sort)) for run_id, row in wanted], reverse=reverse)[:limit]
     if len(ids) < _MANY:
@@ -67,20 +69,28 @@ def _ordered(rows: list[tuple[str, object]], *, reverse: bool) -> list[str]:
 
 
 class _Fields(Mapping[str, object]):
-    """A run's fields; its summary is fetched only when a summary key is asked for."""
+    """A run's fields; summaries are read, all at once, only when a summary key is asked for."""
 
-    def __init__(self, store: Store, run_id: str, known: dict[str, object]) -> None:
-        self._store = store
+    __slots__ = ("_known", "_run_id", "_summaries")
+
+    def __init__(
+        self,
+        run_id: str,
+        known: dict[str, object],
+        summaries: Callable[[], Mapping[str, Mapping[str, object]]],
+    ) -> None:
         self._run_id = run_id
         self._known = known
-        self._whole = False
+        self._summaries = summaries
 
     def __getitem__(self, name: str) -> object:
-        if name not in self._known and not self._whole and name.partition("_")[0] in TOOLS:
-            brief = self._store.brief(self._run_id)
-            self._known = {**(brief.summary if brief else {}), **self._known}
-            self._whole = True
-        return self._known[name]
+        if name in self._known or name.partition("_")[0] not in TOOLS:
+            return self._known[name]
+        return self._summaries().get(self._run_id, {})[name]
+
+    def get(self, name: str, default: object = None) -> object:
+        # the fast way for what most filters ask
+        return self._known[name] if name in self._known else super().get(name, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)

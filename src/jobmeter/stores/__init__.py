@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from jobmeter.errors import StoreError
-from jobmeter.model.run import Run
+from jobmeter.model.run import Run, Value
 from jobmeter.model.view import Event, Process, Series, Window
 
 PROCESS_WINDOWS = 10
@@ -95,6 +95,9 @@ class Store(Protocol):
 
     def fields(self) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield every run's id and named fields, newest first."""
+
+    def summaries(self) -> dict[str, dict[str, Value]]:
+        """Read every run's summary by its id."""
 
     def brief(self, run_id: str) -> Run | None:
         """Read one run as lists show it."""

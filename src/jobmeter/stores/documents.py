@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from jobmeter.model import measurement
-from jobmeter.model.run import Run
+from jobmeter.model.run import Run, Value
 from jobmeter.model.view import Event
 
 Document = TypeVar("Document")
@@ -28,6 +28,10 @@ class Detail(msgspec.Struct):
     context: dict[str, object]
 
 
+class _Summary(msgspec.Struct):
+    summary: dict[str, Value]
+
+
 def encode_brief(run: Run) -> bytes:
     """Render a run without its definitions and context."""
     return encode(dataclasses.replace(run, definitions={}, context={}))
@@ -42,6 +46,11 @@ def encode_detail(run: Run) -> bytes:
 def decode_brief(document: bytes) -> Run:
     """Read a brief back."""
     return _decode(document, _RUNS)
+
+
+def decode_summary(document: bytes) -> dict[str, Value]:
+    """Read the summary out of a brief, and nothing else of it."""
+    return _decode(document, _SUMMARIES).summary
 
 
 def decode_detail(document: bytes) -> Detail:
@@ -90,6 +99,7 @@ def encode(document: object) -> bytes:
 
 
 _RUNS = msgspec.json.Decoder(Run, dec_hook=_refuse)
+_SUMMARIES = msgspec.json.Decoder(_Summary)
 _DETAILS = msgspec.json.Decoder(Detail)
 _EVENTS = msgspec.json.Decoder(Event)
 _MAPPINGS = msgspec.json.Decoder(dict[str, object])

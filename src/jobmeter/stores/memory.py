@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jobmeter.model.run import Run
+from jobmeter.model.run import Run, Value
 from jobmeter.model.view import Event, Process, Series, Window
 from jobmeter.stores import PROCESS_WINDOWS, Batch, Position, Statistics, columns, seen
 
@@ -65,6 +65,9 @@ class MemoryStore:
     def fields(self) -> Iterator[tuple[str, dict[str, object]]]:
         for entry in self._newest():
             yield entry.run.run_id, dict(entry.fields)
+
+    def summaries(self) -> dict[str, dict[str, Value]]:
+        return {run_id: dict(entry.run.summary) for run_id, entry in self._entries.items()}
 
     def brief(self, run_id: str) -> Run | None:
         entry = self._entries.get(run_id)

@@ -15,9 +15,10 @@ from dataclasses import astuple
 from pathlib import Path
 
 import apsw
+import msgspec
 
 from jobmeter.errors import StoreError
-from jobmeter.model.run import Run
+from jobmeter.model.run import Run, Value
 from jobmeter.model.view import Event, Process, Series, Window
 from jobmeter.stores import (
     Batch,
@@ -25,6 +26,7 @@ from jobmeter.stores import (
     DamagedError,
     Position,
     Statistics,
+    codec,
     columns,
     documents,
     migrate,
@@ -36,20 +38,34 @@ from jobmeter.stores import (
 BUSY_SECONDS = 5.0
 _WAL_BYTES = 128 * 1024
 _EVERYTHING = (-math.inf, math.inf)
+_WRONG_TYPE = (msgspec.ValidationError, UnicodeDecodeError)
+"""A flipped bit can make a number of a text, or end a text early."""
+_OPERATION = (
+    apsw.CantOpenError,
+    apsw.FullError,
+    apsw.IOError,
+    apsw.NoMemError,
+    apsw.PermissionsError,
+    apsw.ProtocolError,
+    apsw.ReadOnlyError,
+)
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.MismatchError, apsw.FormatError)
 
-_RUN_PUT = """INSERT INTO run (run_id, job_id, status, started_at, final, checksum, brief, fields, detail)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+_RUN_PUT = """INSERT INTO run
+        (run_id, job_id, status, started_at, final, fields_checksum, fields, brief_checksum, brief, detail)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (run_id) DO UPDATE SET job_id = excluded.job_id, status = excluded.status,
-        started_at = excluded.started_at, final = excluded.final, checksum = excluded.checksum,
-        brief = excluded.brief, fields = excluded.fields, detail = excluded.detail"""
+        started_at = excluded.started_at, final = excluded.final,
+        fields_checksum = excluded.fields_checksum, fields = excluded.fields,
+        brief_checksum = excluded.brief_checksum, brief = excluded.brief, detail = excluded.detail"""
 _RUN_IDS = "SELECT run_id FROM run"
 _RUN_UNFINISHED = "SELECT run_id FROM run WHERE final = 0 ORDER BY run_id"
-_RUN_BRIEFS = """SELECT checksum, brief, fields FROM run
+_RUN_BRIEFS = """SELECT brief_checksum, brief FROM run
     ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT ?"""
-_RUN_FIELDS = """SELECT checksum, brief, fields, run_id FROM run
+_RUN_FIELDS = """SELECT run_id, fields_checksum, fields FROM run
     ORDER BY started_at DESC NULLS LAST, run_id DESC"""
-_RUN_ONE = "SELECT checksum, brief, fields, detail FROM run WHERE run_id = ?"
+_RUN_SUMMARIES = "SELECT run_id, brief_checksum, brief FROM run"
+_RUN_ONE = "SELECT brief_checksum, brief, detail FROM run WHERE run_id = ?"
 _RUN_PREFIX = """SELECT run_id FROM run WHERE substr(run_id, 1, length(?1)) = ?1
     ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT ?2"""
 _SOURCE_READ = "SELECT file, byte_offset, bad_lines FROM source WHERE run_id = ?"
@@ -87,7 +103,6 @@ _FORGET = (
 )
 
 
-_Checked = tuple[int, bytes, bytes]
 _ProcessRow = tuple[str, int, float, float, str | None, float | None, int | None, int | None, int | None]
 
 
@@ -112,10 +127,9 @@ class SqliteStore:
             if getattr(self, "_newer", False):
                 raise StoreError(f"the index {self._path} is of a newer jobmeter: {error}") from error
             raise DamagedError(f"the index {self._path} is damaged: {error}") from error
-        except (ValueError, TypeError) as error:
-            # a flipped bit can make a number of a text, or end a text early
+        except (codec.DamagedBlobError, documents.DamagedDocumentError, *_WRONG_TYPE) as error:
             raise DamagedError(f"the index {self._path} is damaged: {error}") from error
-        except (apsw.Error, OSError) as error:
+        except (*_OPERATION, OSError) as error:
             raise StoreError(f"the index {self._path} cannot be used: {error}") from error
 
     @contextmanager
@@ -177,8 +191,9 @@ class SqliteStore:
         run = batch.run
         brief, fields = documents.encode_brief(run), documents.encode(dict(batch.fields))
         texts = (documents.clean(run.run_id), documents.clean(run.job_id), run.status.value)
-        documents_of_run = (zlib.crc32(brief + fields), brief, fields, documents.encode_detail(run))
-        self._connection.execute(_RUN_PUT, (*texts, run.started_at, batch.final, *documents_of_run))
+        checked = (zlib.crc32(fields), fields, zlib.crc32(brief), brief)
+        row = (*texts, run.started_at, batch.final, *checked, documents.encode_detail(run))
+        self._connection.execute(_RUN_PUT, row)
 
     def _add_events(self, run_id: str, events: Collection[Event]) -> None:
         if not events:
@@ -222,27 +237,34 @@ class SqliteStore:
 
     def briefs(self, *, limit: int | None = None) -> list[Run]:
         with self._guard():
-            found = self._select(_RUN_BRIEFS, (-1 if limit is None else limit,), list[_Checked])
-            return [_brief(*row) for row in found]
+            found = self._select(_RUN_BRIEFS, (-1 if limit is None else limit,), list[tuple[int, bytes]])
+            return [documents.decode_brief(_checked(*row)) for row in found]
 
     def fields(self) -> Iterator[tuple[str, dict[str, object]]]:
         with self._guard():
-            found = self._select(_RUN_FIELDS, (), list[tuple[int, bytes, bytes, str]])
-            for checksum, brief, fields, run_id in found:
-                _check(checksum, brief, fields)
-                yield run_id, documents.decode_mapping(fields)
+            for run_id, checksum, fields in self._select(_RUN_FIELDS, (), list[tuple[str, int, bytes]]):
+                yield run_id, documents.decode_mapping(_checked(checksum, fields))
+
+    def summaries(self) -> dict[str, dict[str, Value]]:
+        with self._guard():
+            found = self._select(_RUN_SUMMARIES, (), list[tuple[str, int, bytes]])
+            return {
+                name: documents.decode_summary(_checked(checksum, brief)) for name, checksum, brief in found
+            }
 
     def brief(self, run_id: str) -> Run | None:
         with self._guard():
-            found = self._select(_RUN_ONE, (run_id,), list[tuple[int, bytes, bytes, bytes]])
-            return _brief(*found[0][:3]) if found else None
+            found = self._select(_RUN_ONE, (run_id,), list[tuple[int, bytes, bytes]])
+            return documents.decode_brief(_checked(*found[0][:2])) if found else None
 
     def run(self, run_id: str) -> Run | None:
         with self._guard():
-            found = self._select(_RUN_ONE, (run_id,), list[tuple[int, bytes, bytes, bytes]])
+            found = self._select(_RUN_ONE, (run_id,), list[tuple[int, bytes, bytes]])
             if not found:
                 return None
-            return documents.join(_brief(*found[0][:3]), documents.decode_detail(found[0][3]))
+            checksum, brief, detail = found[0]
+            whole = documents.decode_brief(_checked(checksum, brief))
+            return documents.join(whole, documents.decode_detail(detail))
 
     def with_prefix(self, prefix: str, limit: int) -> list[str]:
         with self._guard():
@@ -324,11 +346,8 @@ def _lock(path: Path, wait_seconds: float) -> int:
         return fd
 
 
-def _brief(checksum: int, brief: bytes, fields: bytes) -> Run:
-    _check(checksum, brief, fields)
-    return documents.decode_brief(brief)
-
-
-def _check(checksum: int, brief: bytes, fields: bytes) -> None:
-    if zlib.crc32(brief + fields) != checksum:
-        raise documents.DamagedDocumentError("a run's documents do not match their checksum")
+def _checked(checksum: int, document: bytes) -> bytes:
+    """Pass a document on if it is what was written."""
+    if zlib.crc32(document) != checksum:
+        raise documents.DamagedDocumentError("a run's document does not match its checksum")
+    return document

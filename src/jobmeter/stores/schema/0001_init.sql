@@ -6,9 +6,10 @@ CREATE TABLE run (
     status TEXT NOT NULL,
     started_at REAL,
     final INTEGER NOT NULL,
-    checksum INTEGER NOT NULL,
-    brief BLOB NOT NULL,
+    fields_checksum INTEGER NOT NULL,
     fields BLOB NOT NULL,
+    brief_checksum INTEGER NOT NULL,
+    brief BLOB NOT NULL,
     detail BLOB NOT NULL
 );
 CREATE INDEX run_by_start ON run (started_at DESC, run_id DESC);
