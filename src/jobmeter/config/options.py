@@ -118,7 +118,7 @@ def seconds(text: str) -> float:
     except ValueError:
         raise ValueError("use a duration such as 0.5, 200ms, 90s, 10m or 2h") from None
     if not 0.01 <= value < 1e9:
-        raise ValueError("use a duration of at least 0.01 s")
+        raise ValueError("use a duration between 0.01 s and 30 years")
     return value
 
 
@@ -143,7 +143,7 @@ def _truth(text: str) -> bool:
 def _on_memory(text: str) -> str:
     percent, _, action = text.partition(" ")
     signal_name = action.removeprefix("signal:")
-    if not percent.endswith("%") or not percent[:-1].replace(".", "", 1).isdigit() or signal_name == action:
+    if not percent.endswith("%") or not percent[:-1].replace(".", "", 1).isdecimal() or signal_name == action:
         raise ValueError("use a share of the limit and an action, such as: 95% signal:USR1")
     if not 0 < float(percent[:-1]) <= 100:
         raise ValueError("use a share between 0% and 100%")
@@ -188,7 +188,7 @@ def parse(argv: list[str], environ: "Mapping[str, str]", cwd: str) -> tuple[Opti
         values.update(_read_toml(path))
     values.update(_read_environment(environ))
     values.update(given)
-    home = values["home"]
+    home = given.get("home") or environ.get("JOBMETER_HOME") or values["home"]
     runs_home = homes.find_home(cwd, environ, home if isinstance(home, str) else None)
     return Options(values, runs_home), command
 
@@ -206,9 +206,10 @@ def _parse_flags(argv: list[str]) -> "tuple[dict[str, Setting], list[str]]":
         if option.switch:
             given[option.name] = _convert(option, attached if equals else "true", flag)
             continue
-        words = [attached] if equals else argv[at : at + option.words]
-        at += 0 if equals else option.words
-        if len(words) < option.words and not equals:
+        needed = 1 if " " in "".join(argv[at : at + 1]) else option.words  # two words may be quoted as one
+        words = [attached] if equals else argv[at : at + needed]
+        at += 0 if equals else needed
+        if len(words) < needed and not equals:
             raise RecordError(f"{flag} needs {option.metavar}", hint="see: jobmeter run --help")
         value = _convert(option, " ".join(words), flag)
         if isinstance(value, dict):
@@ -274,9 +275,11 @@ def _read_toml(path: str) -> "dict[str, Setting]":
 
 def _from_toml(option: Option, value: object, where: str) -> "Setting":
     if isinstance(value, dict):
+        if option.convert is not _tags:
+            raise RecordError(f"bad value for {_printable(where)}: a table", hint="use a plain value")
         return {str(key): str(word) for key, word in value.items()}
     if isinstance(value, list):
-        return _convert(option, " ".join(str(word) for word in value), where)
+        return _convert(option, (" " if option.words > 1 else ",").join(str(word) for word in value), where)
     return _convert(option, str(value).lower() if isinstance(value, bool) else str(value), where)
 
 

@@ -5,10 +5,11 @@ import _signal
 
 def number(name: str) -> int:
     """Give the number of `USR1`, `SIGUSR1` or `10`."""
-    if name.isdigit() and 0 < int(name) < _signal.NSIG:
+    if name.isdecimal() and 0 < int(name) < _signal.NSIG:
         return int(name)
     word = name.upper()
-    value = getattr(_signal, word if word.startswith("SIG") else f"SIG{word}", None)
+    word = word if word.startswith("SIG") else f"SIG{word}"
+    value = getattr(_signal, word, None)
     if not isinstance(value, int) or word.startswith("SIG_"):
         raise ValueError(f"unknown signal {name}; use a name such as USR1 or TERM")
     return value
