@@ -218,11 +218,6 @@ class MacSource:
         path = command.find(name, search_path) if key in self._keys else None
         return None if path is None else command.Tool(path)
 
-    @property
-    def helper_cpu_seconds(self) -> float:
-        """CPU time of our own calls, which RUSAGE_CHILDREN counts as if they were the job's."""
-        return sum(tool.cpu_seconds for tool in (self._vm_stat, self._sysctl) if tool is not None)
-
     def read(self) -> "Iterable[Reading]":
         """Ask each tool once."""
         return [(key, "", value) for key, value in self._values() if value is not None and key in self._keys]

@@ -106,9 +106,9 @@ class PsSource:
         self._read_at = clock()
 
     @property
-    def helper_cpu_seconds(self) -> float:
-        """CPU time of our own `ps` calls, which RUSAGE_CHILDREN counts as if they were the job's."""
-        return self._tool.cpu_seconds
+    def helper_usage(self) -> command.Usage:
+        """What our own `ps` calls used, which the kernel counts with the job's reaped processes."""
+        return self._tool.usage
 
     @property
     def helper_pids(self) -> tuple[int, ...]:

@@ -1,14 +1,20 @@
 """Ask a system tool (`ps`, `vm_stat`, `sysctl`) once and read its answer, without the subprocess module.
 
-The tool's CPU time enters this process's RUSAGE_CHILDREN when it is reaped, like that of the job: it is kept
-in `cpu_seconds` so that exact accounting can take it out again. `ps` can hang for ever in the kernel on a
-process that holds its memory map, hence the bound, and the wait after a kill that is bounded too.
+When the tool is reaped, the kernel adds what it used to this process's account of reaped children, which is
+also the job's. `Tool.usage` keeps it apart, so that exact accounting can take it out again. `ps` can hang for
+ever in the kernel on a process that holds its memory map, hence the bound, and the bounded wait after a kill.
 """
 
 import _signal
 import os
 import select
 import time
+
+from jobmeter.probes import procfs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from resource import struct_rusage
 
 _KILL_GRACE_SECONDS = 0.2
 
@@ -22,15 +28,39 @@ def find(name: str, search_path: str | None = None) -> str | None:
     return None
 
 
+class Usage:
+    """What our own calls used: part of RUSAGE_CHILDREN and of `/proc/self/io`, but not of the job."""
+
+    __slots__ = ("cpu_ns", "io", "majflt", "maxrss_bytes", "minflt")
+
+    def __init__(self) -> None:
+        self.cpu_ns = 0
+        self.minflt = 0
+        self.majflt = 0
+        self.maxrss_bytes = 0
+        """The largest of any call; at least the recorder's own size, which a child inherits."""
+        self.io: procfs.ProcessIo = (0, 0, 0, 0)
+
+    def add(self, rusage: "struct_rusage", io: procfs.ProcessIo | None) -> None:
+        """Count one more reaped call."""
+        self.cpu_ns += round((rusage.ru_utime + rusage.ru_stime) * 1e9)
+        self.minflt += rusage.ru_minflt
+        self.majflt += rusage.ru_majflt
+        self.maxrss_bytes = max(self.maxrss_bytes, rusage.ru_maxrss * 1024)
+        if io is not None:
+            before = self.io
+            self.io = (before[0] + io[0], before[1] + io[1], before[2] + io[2], before[3] + io[3])
+
+
 class Tool:
     """One system tool, started anew for every question, one at a time."""
 
-    __slots__ = ("_environment", "_strays", "_timeout_seconds", "cpu_seconds", "path")
+    __slots__ = ("_environment", "_strays", "_timeout_seconds", "path", "usage")
 
     def __init__(self, path: str, *, timeout_seconds: float = 2.0) -> None:
         self.path = path
-        self.cpu_seconds = 0.0
-        """CPU time of all reaped calls so far."""
+        self.usage = Usage()
+        """Of all reaped calls so far."""
         self._timeout_seconds = timeout_seconds
         self._environment = _plain_environment()
         self._strays: list[int] = []
@@ -99,12 +129,13 @@ class Tool:
 
     def _reap(self, pid: int, options: int) -> bool:
         try:
-            reaped, _, usage = os.wait4(pid, options)
+            io = _io_at_the_end(pid, options)
+            reaped, _, rusage = os.wait4(pid, options)
         except ChildProcessError:
             return True  # someone else in this process waited for it first
         if reaped == 0:
             return False
-        self.cpu_seconds += usage.ru_utime + usage.ru_stime
+        self.usage.add(rusage, io)
         return True
 
     def _abandon(self, pid: int) -> None:
@@ -118,6 +149,13 @@ class Tool:
 
     def _collect_strays(self) -> None:
         self._strays = [pid for pid in self._strays if not self._reap(pid, os.WNOHANG)]
+
+
+def _io_at_the_end(pid: int, options: int) -> procfs.ProcessIo | None:
+    if not hasattr(os, "waitid"):
+        return None  # macOS, which keeps no such account either
+    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | options)
+    return None if ended is None else procfs.read_io("/proc", pid)
 
 
 def _plain_environment() -> dict[str, str]:

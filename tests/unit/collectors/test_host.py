@@ -116,7 +116,7 @@ def test_a_machine_that_is_neither_says_so(tmp_path: Path, monkeypatch: pytest.M
 
 def tool(folder: Path, name: str, answer: str) -> None:
     (folder / f"{name}.txt").write_text(answer)
-    (folder / name).write_text(f"#!/bin/sh\nexec cat {folder}/{name}.txt\n")
+    (folder / name).write_text(f"#!/bin/sh\ntouch {folder}/asked\nexec cat {folder}/{name}.txt\n")
     (folder / name).chmod(0o755)
 
 
@@ -139,8 +139,6 @@ def test_macos_answers_through_its_tools(tmp_path: Path, monkeypatch: pytest.Mon
     assert found["host_mem_available"] == 18186240
     assert found["host_swap_used"] == 1572864
     assert found.keys() == {"host_mem_available", "host_swap_used", "host_load", "host_cputime"}
-    assert isinstance(source, host.MacSource)
-    assert source.helper_cpu_seconds > 0
     source.close()
 
 
@@ -149,4 +147,4 @@ def test_macos_tools_of_unselected_keys_are_not_asked(tmp_path: Path) -> None:
     tool(tmp_path, "sysctl", "")
     source = host.MacSource(frozenset(("host_load",)), search_path=str(tmp_path))
     assert values(source.read()).keys() == {"host_load"}
-    assert source.helper_cpu_seconds == 0
+    assert not (tmp_path / "asked").exists()

@@ -149,11 +149,12 @@ def test_only_selected_keys_are_yielded(sleepers: list[int]) -> None:
     assert {key for key, _, _ in readings} == {"ps_rss", "ps_vsz_total"}
 
 
-def test_the_cost_of_our_own_calls_is_known(sleepers: list[int]) -> None:
+def test_what_our_own_calls_used_is_known(sleepers: list[int]) -> None:
     source = ps.PsSource(LiveJob(*sleepers), ALL, shutil.which("ps") or "")
-    assert source.helper_cpu_seconds == 0.0
+    assert source.helper_usage.cpu_ns == 0
     source.read()
-    assert 0 < source.helper_cpu_seconds < 1
+    assert 0 < source.helper_usage.cpu_ns < 1e9
+    assert source.helper_usage.io[0] > 100  # ps reads the kernel's files
     assert source.helper_pids == ()
 
 

@@ -1,6 +1,7 @@
 """Tools are asked once, read whole, and never waited for too long."""
 
 import os
+import resource
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -39,16 +40,30 @@ def test_an_answer_of_any_length_is_read_whole(tmp_path: Path) -> None:
     assert tool.ask("one", "two words") == b"x" * 3_000_000 + b"one two words\n"
 
 
-def test_the_tool_is_reaped_and_its_cpu_time_known(tmp_path: Path) -> None:
+def reaped_io() -> list[int]:
+    """What reaped children read and wrote: the process's account less its threads'."""
+    whole = [int(line.split()[1]) for line in Path("/proc/self/io").read_text().splitlines()]
+    for task in Path("/proc/self/task").iterdir():
+        own = [int(line.split()[1]) for line in (task / "io").read_text().splitlines()]
+        whole = [a - b for a, b in zip(whole, own, strict=True)]
+    return whole
+
+
+def test_what_the_tool_used_is_what_the_kernel_adds_to_our_account_of_children(tmp_path: Path) -> None:
     before = children()
-    tool = command.Tool(script(tmp_path, "tool", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"))
-    begin = os.times()
+    work = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; cat /etc/passwd /etc/passwd >/dev/null"
+    tool = command.Tool(script(tmp_path, "tool", work))
+    begin, begin_io = resource.getrusage(resource.RUSAGE_CHILDREN), reaped_io()
     tool.ask()
-    ended = os.times()
-    counted = ended.children_user + ended.children_system - begin.children_user - begin.children_system
+    ended, ended_io = resource.getrusage(resource.RUSAGE_CHILDREN), reaped_io()
     assert children() == before
-    assert tool.cpu_seconds == pytest.approx(counted, abs=0.011)  # os.times counts in ticks of 10 ms
-    assert tool.cpu_seconds > 0.005
+    counted = ended.ru_utime + ended.ru_stime - begin.ru_utime - begin.ru_stime
+    assert tool.usage.cpu_ns == pytest.approx(counted * 1e9, abs=5000)
+    assert tool.usage.cpu_ns > 5_000_000
+    assert tool.usage.minflt == ended.ru_minflt - begin.ru_minflt
+    assert tool.usage.majflt == ended.ru_majflt - begin.ru_majflt
+    assert 0 < tool.usage.maxrss_bytes <= ended.ru_maxrss * 1024
+    assert tool.usage.io[0] == ended_io[0] - begin_io[0] > 2 * len(Path("/etc/passwd").read_bytes())
 
 
 def test_a_tool_that_hangs_is_killed_within_its_time(tmp_path: Path) -> None:
