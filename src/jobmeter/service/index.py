@@ -91,15 +91,6 @@ class Index:
                 self._store.forget(run_id)
         return self.refresh()
 
-    def touch(self, run_id: str) -> None:
-        """Tell this and every other index of the home that an ended run changed."""
-        record = f'{{"run_id": "{run_id}"}}\n'.encode()
-        fd = os.open(self.home / CHANGES, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(fd, record)
-        finally:
-            os.close(fd)
-
     def _refresh(self, wait_seconds: float) -> Refreshed:
         folders = list_folders(self.home)
         work = self._work(folders)

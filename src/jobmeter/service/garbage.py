@@ -1,0 +1,178 @@
+"""Bound the disk: old runs deleted by rule, the bin emptied, closed runs compressed. Live runs are safe."""
+
+import os
+import shutil
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jobmeter.errors import UsageError
+from jobmeter.model.run import LIVE, Run
+from jobmeter.runfolder import reader
+from jobmeter.service import index, lifecycle
+from jobmeter.service.quantities import Dimension, parse_quantity
+
+COMPRESSED = ("usage.jsonl", "stdout", "stderr")
+COMPRESS_AFTER_SECONDS = 86400.0
+LEAST_BYTES = 4096
+"""A smaller file would not free a block."""
+_BLOCK_BYTES = 1 << 20
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """What to keep: a run stays if it is among the newest `count` or younger than `seconds`.
+
+    Where neither is given all stay. Of those that stay the oldest go until all fit into `size_bytes`.
+    """
+
+    count: int | None = None
+    seconds: float | None = None
+    size_bytes: int | None = None
+
+
+@dataclass(slots=True)
+class Collected:
+    """What was, or would be, done."""
+
+    removed: list[str] = field(default_factory=list)
+    compressed: list[str] = field(default_factory=list)
+    emptied: list[str] = field(default_factory=list)
+    """Folders of the bin."""
+    freed_bytes: int = 0
+
+
+def parse_keep(texts: Sequence[str]) -> Keep:
+    """Read rules as people type them: `100` runs, `30d`, `20GiB`."""
+    keep: dict[Dimension, float] = {}
+    for text in texts:
+        quantity = parse_quantity(text)
+        if quantity is None or quantity.value < 0 or quantity.dimension is Dimension.PERCENT:
+            raise UsageError(
+                f"cannot keep {text}", hint="say a number of runs, an age or a size: 100, 30d, 20GiB"
+            )
+        if quantity.dimension in keep:
+            raise UsageError(
+                f"two rules of one kind: {text}", hint="one number, one age and one size at most"
+            )
+        keep[quantity.dimension] = quantity.value
+    count, size = keep.get(Dimension.NUMBER), keep.get(Dimension.BYTES)
+    return Keep(
+        count=None if count is None else int(count),
+        seconds=keep.get(Dimension.SECONDS),
+        size_bytes=None if size is None else int(size),
+    )
+
+
+def collect_garbage(home: str, keep: Keep, *, dry_run: bool = False, now: float | None = None) -> Collected:
+    """Carry the rules out; `dry_run` only says what would be done."""
+    moment = time.time() if now is None else now
+    done = Collected()
+    with index.open_index(home) as opened:
+        opened.refresh()
+        listed = opened.ask(lambda store: store.briefs())
+        unfinished = set(opened.ask(lambda store: store.unfinished()))
+    closed = [run for run in listed if run.status not in LIVE and run.run_id not in unfinished]
+    doomed = choose(closed, keep, moment)
+    for run in doomed:
+        done.removed.append(run.run_id)
+        done.freed_bytes += _delete(Path(home), lifecycle.folder_of(run), dry_run=dry_run)
+    for folder in lifecycle.binned(home):
+        done.emptied.append(folder.name)
+        done.freed_bytes += _delete(Path(home), folder, dry_run=dry_run)
+    gone = {run.run_id for run in doomed}
+    for run in closed:
+        if run.run_id not in gone and _settled(run, moment):
+            _compress_run(run, done, dry_run=dry_run)
+    if not dry_run:
+        lifecycle.touch(home, done.compressed)
+        lifecycle.forget(home)
+    return done
+
+
+def choose(closed: Sequence[Run], keep: Keep, now: float) -> list[Run]:
+    """Choose the closed runs that the rules do not keep; `closed` is newest first."""
+    doomed: list[Run] = []
+    kept_bytes = 0
+    for place, run in enumerate(closed):
+        size = run.disk_bytes or 0
+        if _stays(place, run, keep, now) and (
+            keep.size_bytes is None or kept_bytes + size <= keep.size_bytes
+        ):
+            kept_bytes += size
+        else:
+            doomed.append(run)
+    return doomed
+
+
+def _stays(place: int, run: Run, keep: Keep, now: float) -> bool:
+    if keep.count is None and keep.seconds is None:
+        return True
+    # a run whose times are unknown is not old: nobody knows
+    ended = run.ended_at if run.ended_at is not None else run.started_at
+    young = keep.seconds is not None and (ended is None or now - ended < keep.seconds)
+    return young or (keep.count is not None and place < keep.count)
+
+
+def _settled(run: Run, now: float) -> bool:
+    ended = run.ended_at if run.ended_at is not None else run.started_at
+    return ended is not None and now - ended > COMPRESS_AFTER_SECONDS
+
+
+def _delete(home: Path, folder: Path, *, dry_run: bool) -> int:
+    """Delete a run folder: moved aside first, so that nobody ever sees half of it."""
+    size = reader.disk_bytes(folder) if folder.is_dir() else 0
+    if dry_run:
+        return size
+    aside = home / f".deleting-{os.getpid()}-{folder.name}"
+    try:
+        folder.rename(aside)
+        shutil.rmtree(aside) if aside.is_dir() else aside.unlink()
+    except OSError as error:
+        raise lifecycle.refused(f"cannot delete {folder}", error) from None
+    return size
+
+
+def _compress_run(run: Run, done: Collected, *, dry_run: bool) -> None:
+    folder = lifecycle.folder_of(run)
+    freed = 0
+    for name in COMPRESSED:
+        path = folder / name
+        if path.is_file() and path.stat().st_size >= LEAST_BYTES:
+            freed += 0 if dry_run else compress(path)
+            if run.run_id not in done.compressed:
+                done.compressed.append(run.run_id)
+    done.freed_bytes += freed
+
+
+def compress(path: Path) -> int:
+    """Replace a file by its `.gz`: at every moment one of the two is whole. Returns the bytes freed."""
+    packed = path.with_name(f"{path.name}.gz")
+    partial = path.with_name(f".{path.name}.gz.part")
+    try:
+        fd = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(fd, "wb") as file:
+            for block in _deflate(path):
+                file.write(block)
+            file.flush()
+            os.fsync(file.fileno())
+        freed = path.stat().st_size - partial.stat().st_size
+        times = (path.stat().st_atime, path.stat().st_mtime)
+        os.utime(partial, times)
+        partial.rename(packed)
+        path.unlink()
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise lifecycle.refused(f"cannot compress {path}", error) from None
+    return freed
+
+
+def _deflate(path: Path) -> Iterator[bytes]:
+    packer = zlib.compressobj(6, zlib.DEFLATED, _GZIP)
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            yield packer.compress(block)
+    yield packer.flush()

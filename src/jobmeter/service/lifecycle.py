@@ -1,0 +1,161 @@
+"""What people do to a run after it was recorded: tag it, note something, throw it away, take it back.
+
+Records of the run itself are never changed: what is added later stands in `notes.jsonl`. A run thrown away
+lies in the home's `bin/` until `gc` empties it.
+"""
+
+import os
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from jobmeter.errors import UsageError
+from jobmeter.model.run import LIVE, Run
+from jobmeter.service import index, notices, runs
+
+NOTES = "notes.jsonl"
+BIN = "bin"
+
+
+def tag(home: str, ref: str, tags: Mapping[str, str | None]) -> Run:
+    """Set tags of a run; a tag of None is taken off."""
+    for key in tags:
+        if not key or "=" in key or not key.isprintable():
+            raise UsageError(f"a tag needs a name without '=': {key!r}", hint="as in team=vision")
+    return _note(home, ref, {"type": "tag", "tags": dict(tags)})
+
+
+def note(home: str, ref: str, text: str) -> Run:
+    """Add a sentence to a run."""
+    if not text.strip():
+        raise UsageError("a note needs some text")
+    return _note(home, ref, {"type": "note", "text": text})
+
+
+def rename(home: str, ref: str, name: str) -> Run:
+    """Give a run another name."""
+    return _note(home, ref, {"type": "name", "name": name})
+
+
+def move_to_project(home: str, ref: str, project: str) -> Run:
+    """Put a run into another project."""
+    return _note(home, ref, {"type": "project", "project": project})
+
+
+def _note(home: str, ref: str, record: dict[str, object]) -> Run:
+    run = runs.find(home, ref)
+    folder = folder_of(run)
+    try:
+        append_line(folder / NOTES, {"timestamp": now_text(), **record})
+        if in_home(home, folder):
+            touch(home, [run.run_id])
+    except OSError as error:
+        raise refused(f"cannot write to {folder}", error) from None
+    return runs.find(home, run.run_id if in_home(home, folder) else str(folder))
+
+
+def append_line(path: Path, record: Mapping[str, object]) -> None:
+    """Add one whole line, on a line of its own even if the one before was cut off."""
+    line = msgspec.json.encode(record) + b"\n"
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        size = os.fstat(fd).st_size
+        if size and os.pread(fd, 1, size - 1) != b"\n":
+            line = b"\n" + line
+        os.write(fd, line)
+    finally:
+        os.close(fd)
+
+
+def touch(home: str, run_ids: list[str]) -> None:
+    """Tell every index of the home that ended runs changed."""
+    for run_id in run_ids:
+        append_line(Path(home, index.CHANGES), {"run_id": run_id})
+
+
+def remove(home: str, ref: str) -> Run:
+    """Throw a run away: into the home's bin, from where it can be restored."""
+    run = runs.find(home, ref)
+    folder = folder_of(run)
+    if not in_home(home, folder):
+        raise UsageError(f"{folder} is not in the home {home}", hint="delete the folder itself")
+    if run.status in LIVE:
+        raise UsageError(f"run {run.run_id} is {run.status.value}", hint="end it first")
+    month = Path(home, BIN, folder.parent.name)
+    target = month / folder.name
+    try:
+        month.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if target.exists():
+            target = month / f"{folder.name}.{time.time_ns()}"
+        folder.rename(target)
+    except OSError as error:
+        raise refused(f"cannot move {folder} to the bin", error) from None
+    forget(home)
+    return run
+
+
+def forget(home: str, warn: notices.Warn = notices.to_stderr) -> None:
+    """Bring the index up to what is no longer there."""
+    with index.open_index(home, warn=warn) as opened:
+        opened.refresh()
+
+
+def binned(home: str) -> list[Path]:
+    """List the folders in the bin, oldest id first."""
+    return sorted(Path(home, BIN).glob("*/*"), key=lambda folder: folder.name)
+
+
+def restore(home: str, ref: str) -> Run:
+    """Take a run out of the bin again, by its id or a unique prefix."""
+    found = [folder for folder in binned(home) if ref and folder.name.startswith(ref)]
+    exact = [folder for folder in found if folder.name == ref]
+    if not found:
+        names = ", ".join(folder.name for folder in binned(home)[-5:])
+        raise UsageError(
+            f"no run {ref} in the bin", hint=f"it holds {names}" if names else "the bin is empty"
+        )
+    if len(found) > 1 and not exact:
+        shown = ", ".join(folder.name for folder in found[:5])
+        raise UsageError(f"several runs in the bin begin with {ref}", hint=f"say more of the id: {shown}")
+    folder = (exact or found)[0]
+    run_id = _without_stamp(folder.name)
+    target = Path(home, "runs", folder.parent.name, run_id)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if target.exists():
+            raise UsageError(f"run {run_id} is there already", hint=f"remove it first: jobmeter rm {run_id}")
+        folder.rename(target)
+    except OSError as error:
+        raise refused(f"cannot restore {folder}", error) from None
+    return runs.find(home, run_id)
+
+
+def _without_stamp(name: str) -> str:
+    """Undo what `remove` adds when the bin already holds a run of that id."""
+    run_id, dot, stamp = name.rpartition(".")
+    return run_id if dot and stamp.isdecimal() and len(stamp) == len(str(time.time_ns())) else name
+
+
+def folder_of(run: Run) -> Path:
+    """Name the folder of a run that has one."""
+    if run.folder is None:
+        raise UsageError(f"run {run.run_id} has no folder here")
+    return Path(run.folder)
+
+
+def in_home(home: str, folder: Path) -> bool:
+    """Tell whether a folder is one of the home's own runs."""
+    return Path(os.path.realpath(folder)).parent.parent == Path(os.path.realpath(home), "runs")
+
+
+def now_text() -> str:
+    """Render the present moment as run folders do."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def refused(fact: str, error: OSError) -> UsageError:
+    """Turn a refusal of the file system into a sentence."""
+    return UsageError(f"{fact}: {(error.strerror or str(error)).lower()}")
