@@ -21,12 +21,13 @@ _ENOSPC, _EDQUOT = 28, 122 if os.uname().sysname == "Linux" else 69
 class LineFile:
     """An append-only file of whole lines, created with its first line."""
 
-    __slots__ = ("_fd", "_path", "_size", "dropped")
+    __slots__ = ("_fd", "_path", "_size", "_torn", "dropped")
 
     def __init__(self, path: str | None) -> None:
         self._path = path
         self._fd = -1
         self._size = 0
+        self._torn = False
         self.dropped = 0
 
     def append(self, record: "Mapping[str, object]") -> bool:
@@ -35,7 +36,8 @@ class LineFile:
 
     def append_line(self, text: str) -> bool:
         """Write one line that is already encoded."""
-        data = text.encode("ascii") + b"\n"
+        # half a record that could not be cut off again is ended, so that readers lose that one only
+        data = (b"\n" if self._torn else b"") + text.encode("ascii") + b"\n"
         try:
             if self._fd < 0:
                 self._fd = self._open()
@@ -45,10 +47,18 @@ class LineFile:
             return False
         if written == len(data):
             self._size += written
+            self._torn = False
             return True
         self.dropped += 1
-        os.ftruncate(self._fd, self._size)
+        self._cut_back(written)
         return False
+
+    def _cut_back(self, written: int) -> None:
+        try:
+            os.ftruncate(self._fd, self._size)
+        except OSError:
+            self._size += written
+            self._torn = True
 
     def _open(self) -> int:
         if self._path is None:
@@ -58,7 +68,7 @@ class LineFile:
     def close(self) -> None:
         """Give the descriptor back."""
         if self._fd >= 0:
-            os.close(self._fd)
+            _close(self._fd)
             self._fd = -1
 
 
@@ -90,27 +100,49 @@ class RunFolder:
         if target is None:
             return
         partial = f"{target}.part"
-        data = text.encode("ascii")
         try:
             fd = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         except OSError:
             self.run.dropped += 1
             return
-        try:
-            whole = os.write(fd, data) == len(data)
-        except OSError:
-            whole = False
-        os.close(fd)
-        if whole:
-            os.rename(partial, target)
-        else:
+        if not _place(fd, text.encode("ascii"), partial, target):
             self.run.dropped += 1
-            os.unlink(partial)
+            _unlink(partial)
 
     def close(self) -> None:
         """Give the descriptors back."""
         for file in (self.run, self.usage, self.events, self.index):
             file.close()
+
+
+def _place(fd: int, data: bytes, partial: str, target: str) -> bool:
+    """Write a file whole and give it its name; False when the disk refused any of it."""
+    try:
+        whole = os.write(fd, data) == len(data)
+    except OSError:
+        whole = False
+    if not _close(fd) or not whole:
+        return False
+    try:
+        os.rename(partial, target)
+    except OSError:
+        return False
+    return True
+
+
+def _close(fd: int) -> bool:
+    try:
+        os.close(fd)
+    except OSError:
+        return False  # a network file system tells here that it lost what was written
+    return True
+
+
+def _unlink(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return  # a `.part` that stays is never read
 
 
 def new_run_id(wall: float) -> str:
