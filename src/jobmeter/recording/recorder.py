@@ -1,5 +1,6 @@
 """Turns what happens to the job into records: context, samples, events, output index, the end."""
 
+from jobmeter.recording import guard
 from jobmeter.recording.outcome import Outcome, Records
 from jobmeter.runfolder import writer
 
@@ -52,6 +53,14 @@ class Recorder:
 
     def begin_sampling(self) -> None:
         """Bring in the collectors, now that the job runs and is worth it."""
+        guard.attempt(self._begin_sampling, self._broken)
+
+    def _broken(self, error: str) -> None:
+        """Recording itself failed: say so once, and stay with the job all the same."""
+        self._sampler = None
+        self.event("source_failed", {"source": "recorder", "error": error})
+
+    def _begin_sampling(self) -> None:
         from jobmeter.recording import selection, watch
 
         chosen = self.plan.selection or selection.default(self.plan.paths)
@@ -84,6 +93,10 @@ class Recorder:
 
     def sample(self) -> None:
         """Take one sample and look at what it means."""
+        if self._sampler is not None:
+            guard.attempt(self._take_sample, self._broken)
+
+    def _take_sample(self) -> None:
         if self._sampler is None:
             return
         self._sampler.sample()
@@ -130,10 +143,8 @@ class Recorder:
         """
         from jobmeter.recording import report
 
-        if self._sampler is None and not children_left:
-            facts = self._accounts()
-        else:
-            facts = self._last_sample(children_left=children_left)
+        last_look = self._accounts if self._sampler is None and not children_left else self._last_sample
+        facts = guard.attempt(lambda: last_look(children_left), self._broken) or {"samples": 0, "summary": {}}
         self._index_rest()
         facts.update(_present("dropped", {**self.plan.folder.dropped(), **self._lost_output()}))
         headlines = report.headlines_of(facts)
@@ -149,7 +160,7 @@ class Recorder:
         records = Records(start=start, context=self._context, end=end, headlines=headlines)
         return Outcome(ending.exit_code, self.plan.folder.path, records)
 
-    def _accounts(self) -> "Record":
+    def _accounts(self, _children_left: bool) -> "Record":
         """Read the totals once: the job ended before it was worth a sample."""
         from jobmeter.recording.accounts import Accounts
 
@@ -164,11 +175,11 @@ class Recorder:
             summary["wait_maxrss_floor"] = self.plan.recorder_rss_bytes
         return summary
 
-    def _last_sample(self, *, children_left: bool) -> "Record":
+    def _last_sample(self, children_left: bool) -> "Record":
         from jobmeter.recording import exactness
 
         if self._sampler is None:
-            self.begin_sampling()
+            self._begin_sampling()
         sampler = self._sampler
         if sampler is None:
             raise RuntimeError("sampling was just begun")

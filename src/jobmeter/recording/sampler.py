@@ -4,7 +4,7 @@ from jobmeter import collectors
 from jobmeter.aggregation import windows
 from jobmeter.aggregation.summary import Summary
 from jobmeter.model.measurement import Measurement, Scope
-from jobmeter.recording import accounts
+from jobmeter.recording import accounts, guard
 from jobmeter.recording.attribution import Attribution
 from jobmeter.runfolder import jsontext, writer
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from jobmeter.runfolder.writer import RunFolder
 
 _FAILURES_ALLOWED = 3
+_HOST_SECONDS = 0.95
+"""The machine as a whole is looked at once a second, however fast the job is sampled."""
 
 
 class Sampler:
@@ -28,6 +30,7 @@ class Sampler:
         "_clock",
         "_failures",
         "_folder",
+        "_host_due",
         "_job",
         "_job_keys",
         "_job_window",
@@ -57,10 +60,15 @@ class Sampler:
         self._report_interval = timing.report_interval
         self._next_report = timing.began + timing.report_interval
         self.definitions: dict[str, Measurement] = selection.definitions
-        self._sources: dict[str, Source] = {
-            name: collectors.load(name).attach(job, keys) for name, keys in selection.by_collector().items()
-        }
         self._failures: dict[str, int] = {}
+        self._sources: dict[str, Source] = {}
+        for name, keys in selection.by_collector().items():
+            self._attach(name, keys)
+        self._host_due = {
+            name: timing.began
+            for name, keys in selection.by_collector().items()
+            if all(self.definitions[key].scope is Scope.HOST for key in keys)
+        }
         self._job_window = windows.Buffer(self.definitions, self._starts_at_zero, timing.began)
         self._process_window = windows.Buffer(self.definitions, self._starts_at_zero, timing.began)
         self._job_keys = frozenset(k for k, m in self.definitions.items() if m.scope is not Scope.PROCESS)
@@ -80,7 +88,8 @@ class Sampler:
             return  # everything ended between two looks: an empty sample says nothing
         self.attribution.update(self._job.processes.values())
         for name, source in list(self._sources.items()):
-            self._read(name, source)
+            if final or name not in self._host_due or now >= self._host_due[name]:
+                self._read(name, source)
         self.samples += 1
         self._process_window.samples += 1
         self._write_job_line()
@@ -89,10 +98,10 @@ class Sampler:
 
     def _read(self, name: str, source: "Source") -> None:
         at = self._clock.monotonic()
-        try:
-            readings = list(source.read())
-        except Exception as error:  # noqa: BLE001  # the one broad except: a broken source never hurts the job
-            self._failed(name, source, error)
+        if name in self._host_due:
+            self._host_due[name] = at + _HOST_SECONDS
+        readings = guard.attempt(lambda: list(source.read()), lambda error: self._failed(name, error))
+        if readings is None:
             return
         if not self._job.processes:
             readings = [reading for reading in readings if accounts.outlives(self.definitions[reading[0]])]
@@ -102,13 +111,19 @@ class Sampler:
         if len(job_readings) < len(readings):
             self._process_window.add(name, at, [r for r in readings if r[0] not in self._job_keys])
 
-    def _failed(self, name: str, source: "Source", error: Exception) -> None:
+    def _attach(self, name: str, keys: frozenset[str]) -> None:
+        source = guard.attempt(
+            lambda: collectors.load(name).attach(self._job, keys), lambda error: self._failed(name, error)
+        )
+        if source is not None:
+            self._sources[name] = source
+
+    def _failed(self, name: str, error: str) -> None:
         self._failures[name] = self._failures.get(name, 0) + 1
         if self._failures[name] == 1:
-            self._on_event("source_failed", {"source": name, "error": f"{type(error).__name__}: {error}"})
-        if self._failures[name] >= _FAILURES_ALLOWED:
-            source.close()
-            del self._sources[name]
+            self._on_event("source_failed", {"source": name, "error": error})
+        if self._failures[name] >= _FAILURES_ALLOWED and name in self._sources:
+            self._sources.pop(name).close()
 
     def _write_job_line(self) -> None:
         window = self._job_window
