@@ -8,17 +8,18 @@ the interval; `peak_rss` is the sum of resident sizes, as con-duct's readers exp
 import os
 import sys
 import time
-from collections.abc import Iterable
 
 from jobmeter.compat import duct_logs, duct_options
-from jobmeter.compat.duct_options import DuctOptions
 from jobmeter.errors import JobmeterError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jobmeter.compat.duct_options import DuctOptions
+    from jobmeter.compat.duct_record import Recorded
     from jobmeter.compat.duct_session import Neighbours
-    from jobmeter.model.run import Run
-    from jobmeter.model.view import Window
+    from jobmeter.exporters.duct_lines import Readings
     from jobmeter.recording.outcome import Outcome
 
 SHORTEST_INTERVAL_SECONDS = 0.01
@@ -47,7 +48,7 @@ def main(argv: list[str]) -> int:
         return error.exit_code
 
 
-def _record(options: DuctOptions, command: list[str]) -> int:
+def _record(options: "DuctOptions", command: list[str]) -> int:
     say = _Voice(options.log_level)
     for level, remark in options.remarks:
         say(level, remark)
@@ -92,7 +93,7 @@ class _Voice:
             return  # nobody reads our stderr any more
 
 
-def _neighbours(options: DuctOptions) -> "Neighbours | None":
+def _neighbours(options: "DuctOptions") -> "Neighbours | None":
     if options.mode != "current-session":
         return None
     from jobmeter.compat import duct_session
@@ -102,7 +103,7 @@ def _neighbours(options: DuctOptions) -> "Neighbours | None":
     )
 
 
-def _run(options: DuctOptions, command: list[str], logs: duct_logs.Logs) -> "Outcome":
+def _run(options: "DuctOptions", command: list[str], logs: duct_logs.Logs) -> "Outcome":
     from jobmeter.config import options as settings
     from jobmeter.recording import pipeline
 
@@ -122,10 +123,10 @@ def _run(options: DuctOptions, command: list[str], logs: duct_logs.Logs) -> "Out
 
 
 def _write(
-    options: DuctOptions, logs: duct_logs.Logs, run: "Run", windows: "Iterable[Window]", say: _Voice
+    options: "DuctOptions", logs: duct_logs.Logs, run: "Recorded", windows: "Iterable[Readings]", say: _Voice
 ) -> None:
     """Fill con-duct's files from the run folder and say its summary."""
-    from jobmeter.compat import duct_summary, duct_system
+    from jobmeter.compat import duct_system
     from jobmeter.exporters import duct as exporter
 
     logs.copy_outputs(run)
@@ -135,21 +136,24 @@ def _write(
     if options.record_types != "processes-samples":
         document = exporter.info(run, summary, prefix=logs.prefix) | {"system": duct_system.facts()}
         logs.write(duct_logs.INFO, exporter.encoded([document]))
+    if options.log_level != "NONE":
+        _say_summary(options, summary, say)
+
+
+def _say_summary(options: "DuctOptions", summary: dict[str, object], say: _Voice) -> None:
+    from jobmeter.compat import duct_summary
+
     try:
         say("INFO", duct_summary.render(options.summary_format, summary, colors=options.colors))
     except (KeyError, ValueError, IndexError, AttributeError) as error:
         say("WARNING", f"cannot fill --summary-format: {error}")
 
 
-def _measured(folder: str, neighbours: "Neighbours | None") -> "tuple[Run, Iterable[Window]]":
+def _measured(folder: str, neighbours: "Neighbours | None") -> "tuple[Recorded, Iterable[Readings]]":
     """Read the run; of a whole session only the neighbours' windows tell."""
-    from dataclasses import replace
-    from pathlib import Path
+    from jobmeter.compat import duct_record
 
-    from jobmeter.runfolder import reader
-    from jobmeter.service.windows import Windows
-
-    run = reader.read_run(Path(folder))
+    run = duct_record.Recorded(folder)
     if neighbours is None:
-        return run, Windows(Path(folder))
-    return replace(run, summary={}), neighbours.finish()
+        return run, duct_record.Lines(folder)
+    return run.without_summary(), neighbours.finish()

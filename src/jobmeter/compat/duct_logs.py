@@ -5,22 +5,20 @@ the recorder. One that is printed too is relayed by the recorder and copied at t
 """
 
 import os
-import shutil
-import string
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
 
-from jobmeter.compat.duct_options import DuctOptions
 from jobmeter.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobmeter.model.run import Run
+    from collections.abc import Iterable
+
+    from jobmeter.compat.duct_options import DuctOptions
+    from jobmeter.compat.duct_record import Recorded
 
 STREAMS = {"stdout": 1, "stderr": 2}
 INFO, USAGE = "info.json", "usage.jsonl"
-_FIELDS = frozenset(("datetime", "datetime_filesafe", "pid"))
+_BLOCK_BYTES = 1 << 20
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
 
 
@@ -30,19 +28,21 @@ class ConflictError(UsageError):
     exit_code = 1
 
 
-@dataclass(frozen=True, slots=True)
 class Logs:
-    """The files of one run."""
+    """The files of one run, and which outputs are kept."""
 
-    prefix: str
-    streams: tuple[str, ...]
-    """The outputs that are kept."""
+    __slots__ = ("prefix", "streams")
+
+    def __init__(self, prefix: str, streams: tuple[str, ...]) -> None:
+        self.prefix = prefix
+        self.streams = streams
 
     @property
     def paths(self) -> list[str]:
         return [self.path(name) for name in (*STREAMS, USAGE, INFO)]
 
     def path(self, name: str) -> str:
+        """Name one of the files."""
         return self.prefix + name
 
     def reserve(self, *, clobber: bool) -> None:
@@ -71,21 +71,19 @@ class Logs:
             except FileNotFoundError:
                 continue  # this output was not kept
 
-    def write(self, name: str, pieces: Iterable[bytes]) -> None:
+    def write(self, name: str, pieces: "Iterable[bytes]") -> None:
         """Fill one file."""
         with open(self.path(name), "wb") as file:
             for piece in pieces:
                 file.write(piece)
 
-    def copy_outputs(self, run: "Run") -> None:
+    def copy_outputs(self, run: "Recorded") -> None:
         """Copy the outputs that were relayed, or that went to a file of the caller's."""
-        for output in run.outputs:
-            if output.stream not in self.streams:
+        for stream, path, offset in run.outputs:
+            if stream not in self.streams or not os.path.isfile(path):
                 continue
-            captured = output.mode == "captured"
-            source = os.path.join(run.folder or "", output.path) if captured else output.path
-            if os.path.isfile(source) and not _same_file(source, self.path(output.stream)):
-                _copy_from(source, output.offset, self.path(output.stream))
+            if not _same_file(path, self.path(stream)):
+                _copy_from(path, offset, self.path(stream))
 
 
 def _same_file(one: str, other: str) -> bool:
@@ -95,29 +93,27 @@ def _same_file(one: str, other: str) -> bool:
 def _copy_from(source: str, offset: int, target: str) -> None:
     with open(source, "rb") as given, open(target, "wb") as kept:
         given.seek(offset)
-        shutil.copyfileobj(given, kept)
+        while block := given.read(_BLOCK_BYTES):
+            kept.write(block)
 
 
-def choose(options: DuctOptions) -> Logs:
+def choose(options: "DuctOptions") -> Logs:
     """Name the files of this run."""
     moment = time.strftime("%Y.%m.%dT%H.%M.%S")
     try:
-        names = [
-            name for _, name, _, _ in string.Formatter().parse(options.output_prefix) if name is not None
-        ]
+        prefix = options.output_prefix.format(datetime=moment, datetime_filesafe=moment, pid=os.getpid())
+    except (KeyError, IndexError, AttributeError) as error:
+        field = str(error).strip("'")
+        raise UsageError(
+            f"unknown field in --output-prefix: {{{field}}}", hint="use {datetime} and {pid}"
+        ) from None
     except ValueError as error:
         raise UsageError(f"bad --output-prefix: {error}", hint="write {{ for a brace") from None
-    unknown = [name for name in names if name not in _FIELDS]
-    if unknown:
-        raise UsageError(
-            f"unknown field in --output-prefix: {{{unknown[0]}}}", hint="use {datetime} and {pid}"
-        )
-    prefix = options.output_prefix.format(datetime=moment, datetime_filesafe=moment, pid=os.getpid())
     streams = tuple(stream for stream in STREAMS if options.captures(stream))
     return Logs(os.path.expanduser(prefix), streams)
 
 
-def redirect(options: DuctOptions, logs: Logs) -> dict[int, int]:
+def redirect(options: "DuctOptions", logs: Logs) -> dict[int, int]:
     """Point our own outputs where the job's shall go; returns what they were, by descriptor."""
     before: dict[int, int] = {}
     for stream, fd in STREAMS.items():

@@ -7,7 +7,6 @@ read once first, so that only what is used from then on counts. jobmeter itself 
 
 import os
 import select
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -122,18 +121,11 @@ def _sample(recorder: int, folder: str, stop: int, seconds: tuple[float, float])
 
 def session_pids(paths: "Paths", session: int, without: tuple[int, ...]) -> list[int]:
     """List the processes of a session."""
-    from jobmeter.probes import procfs
-
     found = []
-    for pid in procfs.list_pids(paths.proc):
+    for pid in [int(name) for name in os.listdir(paths.proc) if name.isdigit()]:
         try:
             if pid not in without and os.getsid(pid) == session:
                 found.append(pid)
         except OSError:
             continue  # ended between listing and asking
     return found
-
-
-def supported() -> bool:
-    """Say whether sessions can be listed here."""
-    return sys.platform == "linux"

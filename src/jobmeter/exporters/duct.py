@@ -6,11 +6,52 @@ What the job needed is jobmeter's own headline, which has no place in this schem
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
 
 from jobmeter.exporters import duct_lines
-from jobmeter.model.run import Run
-from jobmeter.model.view import RunView, Window
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Protocol
+
+    from jobmeter.exporters.duct_lines import Readings
+    from jobmeter.model.run import Value
+    from jobmeter.model.view import RunView
+
+    class Exactness(Protocol):
+        """What a run's provenance says of its numbers."""
+
+        @property
+        def inexact(self) -> Mapping[str, str]: ...
+
+    class Facts(Protocol):
+        """What is asked of a run here: `model.run.Run`, or what the drop-in reads of a folder."""
+
+        @property
+        def command(self) -> tuple[str, ...]: ...
+        @property
+        def cwd(self) -> str | None: ...
+        @property
+        def message(self) -> str | None: ...
+        @property
+        def host(self) -> str | None: ...
+        @property
+        def exit_code(self) -> int | None: ...
+        @property
+        def started_at(self) -> float | None: ...
+        @property
+        def ended_at(self) -> float | None: ...
+        @property
+        def wall_seconds(self) -> float | None: ...
+        @property
+        def samples(self) -> int | None: ...
+        @property
+        def summary(self) -> Mapping[str, Value]: ...
+        @property
+        def provenance(self) -> Exactness: ...
+        @property
+        def context(self) -> Mapping[str, object]: ...
+
 
 SCHEMA_VERSION = "0.2.3"
 INFO, USAGE = "info.json", "usage.jsonl"
@@ -40,7 +81,7 @@ _ALWAYS_TEXT = (
 )  # fmt: skip
 
 
-def render(view: RunView, windows: Iterable[Window], *, prefix: str) -> Mapping[str, Iterable[bytes]]:
+def render(view: "RunView", windows: "Iterable[Readings]", *, prefix: str) -> "Mapping[str, Iterable[bytes]]":
     """Render a run as con-duct's info and usage files."""
     run = view.run
     return {
@@ -49,23 +90,23 @@ def render(view: RunView, windows: Iterable[Window], *, prefix: str) -> Mapping[
     }
 
 
-def usage(run: Run, windows: Iterable[Window]) -> Iterator[Document]:
+def usage(run: "Facts", windows: "Iterable[Readings]") -> "Iterator[Document]":
     """Build con-duct's usage lines."""
     report_seconds = _number(run.context.get("report_interval"))
     return duct_lines.lines(windows, _memory_bytes(run), report_seconds)
 
 
-def _only(run: Run, windows: Iterable[Window], prefix: str) -> Iterator[Document]:
+def _only(run: "Facts", windows: "Iterable[Readings]", prefix: str) -> "Iterator[Document]":
     yield info(run, execution_summary(run, windows, prefix=prefix), prefix=prefix)
 
 
-def encoded(documents: Iterable[Document]) -> Iterator[bytes]:
+def encoded(documents: "Iterable[Document]") -> "Iterator[bytes]":
     """Encode documents as lines; what is not ASCII is escaped, so that any argument can be written."""
     for document in documents:
         yield json.dumps(document).encode("ascii") + b"\n"
 
 
-def info(run: Run, summary: Document, *, prefix: str) -> Document:
+def info(run: "Facts", summary: Document, *, prefix: str) -> Document:
     """Build con-duct's info document around a summary, for files that begin with `prefix`."""
     context = run.context
     environment = _mapping(context.get("environment"))
@@ -84,7 +125,7 @@ def info(run: Run, summary: Document, *, prefix: str) -> Document:
     }
 
 
-def execution_summary(run: Run, windows: Iterable[Window], *, prefix: str) -> Document:
+def execution_summary(run: "Facts", windows: "Iterable[Readings]", *, prefix: str) -> Document:
     """Build con-duct's summary of a run; null is what was not measured."""
     seen = _Statistics()
     for line in usage(run, windows):
@@ -120,7 +161,7 @@ class _Statistics:
         self._weighted: dict[str, float] = {}
         self._samples: dict[str, int] = {}
 
-    def add(self, line: duct_lines.Line) -> None:
+    def add(self, line: "Document") -> None:
         self.lines += 1
         totals, averages = _mapping(line["totals"]), _mapping(line["averages"])
         samples = int(_number(line["num_samples"]) or 0)
@@ -136,7 +177,7 @@ class _Statistics:
         return self._weighted[name] / self._samples[name] if self._samples.get(name) else None
 
 
-def _summary(run: Run, stat: str, name: str, otherwise: float | None) -> float | None:
+def _summary(run: "Facts", stat: str, name: str, otherwise: float | None) -> float | None:
     for tool in duct_lines.TOOLS:
         value = _number(run.summary.get(f"{tool}_{stat}_{name}_total"))
         if value is not None:
@@ -144,7 +185,7 @@ def _summary(run: Run, stat: str, name: str, otherwise: float | None) -> float |
     return otherwise
 
 
-def _busy_percent(run: Run) -> float | None:
+def _busy_percent(run: "Facts") -> float | None:
     """CPU seconds of record over the run's length; con-duct has only the mean of its samples."""
     for key in duct_lines.CPU_COUNTERS:
         used = _number(run.summary.get(key))
@@ -153,7 +194,7 @@ def _busy_percent(run: Run) -> float | None:
     return None
 
 
-def _system(run: Run) -> Document:
+def _system(run: "Facts") -> Document:
     host, user = _mapping(run.context.get("host")), _mapping(run.context.get("user"))
     recorded = _mapping(_mapping(run.context.get("duct")).get("system"))
     system: Document = {ours: host.get(theirs) for ours, theirs in _SYSTEM.items()}
@@ -162,17 +203,17 @@ def _system(run: Run) -> Document:
     return {**system, **recorded}
 
 
-def _memory_bytes(run: Run) -> int | float | None:
+def _memory_bytes(run: "Facts") -> int | float | None:
     return _number(_mapping(run.context.get("host")).get("memory_bytes"))
 
 
-def _recorder(context: Mapping[str, object]) -> str:
+def _recorder(context: "Mapping[str, object]") -> str:
     theirs = _mapping(context.get("duct")).get("version")
     ours = _mapping(context.get("recorder")).get("version")
     return str(theirs) if theirs else f"jobmeter {ours}" if ours else "jobmeter"
 
 
-def _mapping(value: object) -> Mapping[str, object]:
+def _mapping(value: object) -> "Mapping[str, object]":
     return value if isinstance(value, dict) else {}
 
 

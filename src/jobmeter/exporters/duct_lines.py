@@ -6,14 +6,28 @@ not move; here they are laid together again. `pcpu` is the percentage over the i
 process's life, which is what con-duct's name suggests and ps does not give.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+import time
 
-from jobmeter.model.view import Window
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Protocol
 
-Number = int | float
-Line = dict[str, object]
+    Number = int | float
+    Line = dict[str, object]
+
+    class Readings(Protocol):
+        """What is asked of a window here: `model.view.Window`, or what the drop-in reads of a line."""
+
+        @property
+        def timestamp(self) -> float: ...
+        @property
+        def num_samples(self) -> int: ...
+        @property
+        def clock(self) -> Mapping[str, tuple[float, float]]: ...
+        @property
+        def values(self) -> Mapping[tuple[str, str], int | float | str | dict[str, int]]: ...
+
 
 FIELDS = ("pmem", "pcpu", "rss", "vsz")
 TOOLS = ("proc", "psutil", "ps")
@@ -31,13 +45,15 @@ _TICKS_PER_SECOND = 100
 _SECONDS_PER_DAY = 86400
 
 
-@dataclass(slots=True)
 class _Total:
     """One summed quantity over a report: its maximum, and its mean by samples."""
 
-    peak: Number
-    weighted: float
-    samples: int
+    __slots__ = ("peak", "samples", "weighted")
+
+    def __init__(self, peak: "Number", weighted: float, samples: int) -> None:
+        self.peak = peak
+        self.weighted = weighted
+        self.samples = samples
 
     def add(self, other: "_Total") -> None:
         self.peak = max(self.peak, other.peak)
@@ -45,16 +61,18 @@ class _Total:
         self.samples += other.samples
 
 
-@dataclass(slots=True)
 class _Report:
     """What the windows since the last line add up to, and the processes of that line."""
 
-    samples: int = 0
-    timestamp: float = 0.0
-    totals: dict[str, _Total] = field(default_factory=dict)
-    processes: dict[str, Line] = field(default_factory=dict)
+    __slots__ = ("processes", "samples", "timestamp", "totals")
 
-    def add(self, window: Window, memory_bytes: Number | None) -> None:
+    def __init__(self) -> None:
+        self.samples = 0
+        self.timestamp = 0.0
+        self.totals: dict[str, _Total] = {}
+        self.processes: dict[str, Line] = {}
+
+    def add(self, window: "Readings", memory_bytes: "Number | None") -> None:
         found = _totals(window, memory_bytes)
         for name, (peak, mean) in found.items():
             self._add(name, _Total(peak, mean * window.num_samples, window.num_samples))
@@ -72,8 +90,8 @@ class _Report:
         for name, total in other.totals.items():
             self._add(name, total)
 
-    def line(self) -> Line:
-        def peak(name: str) -> Number | None:
+    def line(self) -> "Line":
+        def peak(name: str) -> "Number | None":
             return self.totals[name].peak if name in self.totals else None
 
         def mean(name: str) -> float | None:
@@ -91,8 +109,8 @@ class _Report:
 
 
 def lines(
-    windows: Iterable[Window], memory_bytes: Number | None, report_seconds: float | None = None
-) -> Iterator[Line]:
+    windows: "Iterable[Readings]", memory_bytes: "Number | None", report_seconds: float | None = None
+) -> "Iterator[Line]":
     """Yield one line per report; without a report of processes, one per `report_seconds`."""
     held: _Report | None = None
     for report in _reports(windows, memory_bytes, report_seconds):
@@ -107,8 +125,8 @@ def lines(
 
 
 def _reports(
-    windows: Iterable[Window], memory_bytes: Number | None, report_seconds: float | None
-) -> Iterator[_Report]:
+    windows: "Iterable[Readings]", memory_bytes: "Number | None", report_seconds: float | None
+) -> "Iterator[_Report]":
     report, standing = _Report(), _Standing()
     last_line_at: float | None = None
     for window in windows:
@@ -145,11 +163,11 @@ class _Standing:
         self._listed: list[str] = []
         self._alive: Number | None = None
 
-    def count(self, window: Window) -> None:
+    def count(self, window: "Readings") -> None:
         alive = _number(window, "proc_count")
         self._alive = self._alive if alive is None else alive
 
-    def move(self, window: Window, memory_bytes: Number | None) -> dict[str, Line]:
+    def move(self, window: "Readings", memory_bytes: "Number | None") -> "dict[str, Line]":
         """Take over what moved and list who is there."""
         # `rest` stands for processes too small to be listed
         moved = sorted({instance for _, instance in window.values if instance.partition("@")[0].isdigit()})
@@ -164,11 +182,11 @@ class _Standing:
         self._listed = [*idle, *moved]
         return idle | {instance: self._known[instance] for instance in moved}
 
-    def unmoved(self, timestamp: float) -> dict[str, Line]:
+    def unmoved(self, timestamp: float) -> "dict[str, Line]":
         """List who stood in the last line, idle since."""
         return self._idle(self._listed, timestamp) if len(self._listed) == self._alive else {}
 
-    def _idle(self, instances: list[str], timestamp: float) -> dict[str, Line]:
+    def _idle(self, instances: list[str], timestamp: float) -> "dict[str, Line]":
         listed: dict[str, Line] = {}
         for instance in instances:
             line = self._known[instance] | {"pcpu": 0.0, "timestamp": _iso(timestamp)}
@@ -179,7 +197,7 @@ class _Standing:
         return listed
 
 
-def _totals(window: Window, memory_bytes: Number | None) -> dict[str, tuple[Number, Number]]:
+def _totals(window: "Readings", memory_bytes: "Number | None") -> "dict[str, tuple[Number, Number]]":
     found: dict[str, tuple[Number, Number]] = {}
     for name in FIELDS:
         for tool in TOOLS:
@@ -197,7 +215,7 @@ def _totals(window: Window, memory_bytes: Number | None) -> dict[str, tuple[Numb
     return found
 
 
-def _interval_percent(window: Window) -> float | None:
+def _interval_percent(window: "Readings") -> float | None:
     for key in CPU_COUNTERS:
         used = _number(window, key)
         begin, end = window.clock.get(key.partition("_")[0], (0.0, 0.0))
@@ -206,12 +224,12 @@ def _interval_percent(window: Window) -> float | None:
     return None
 
 
-def _number(window: Window, key: str, instance: str = "") -> Number | None:
+def _number(window: "Readings", key: str, instance: str = "") -> "Number | None":
     value = window.values.get((key, instance))
     return value if isinstance(value, int | float) else None
 
 
-def _process(window: Window, instance: str, memory_bytes: Number | None) -> Line:
+def _process(window: "Readings", instance: str, memory_bytes: "Number | None") -> "Line":
     found: Line = {}
     for name in ("pcpu", "pmem", "rss", "vsz"):
         value = _first(window, name, instance)
@@ -238,7 +256,7 @@ def _process(window: Window, instance: str, memory_bytes: Number | None) -> Line
     return found
 
 
-def _first(window: Window, name: str, instance: str) -> Number | None:
+def _first(window: "Readings", name: str, instance: str) -> "Number | None":
     for tool in TOOLS:
         value = _number(window, f"{tool}_{name}", instance)
         if value is not None:
@@ -246,7 +264,7 @@ def _first(window: Window, name: str, instance: str) -> Number | None:
     return None
 
 
-def _age_seconds(window: Window, instance: str) -> Number | None:
+def _age_seconds(window: "Readings", instance: str) -> "Number | None":
     recorded = _number(window, "ps_etime", instance)
     start_ticks = instance.partition("@")[2]
     if recorded is not None or not start_ticks.isdigit() or "proc" not in window.clock:
@@ -255,7 +273,7 @@ def _age_seconds(window: Window, instance: str) -> Number | None:
     return max(0.0, window.clock["proc"][1] - int(start_ticks) / _TICKS_PER_SECOND)
 
 
-def elapsed(seconds: Number) -> str:
+def elapsed(seconds: "Number") -> str:
     """Write an age as ps does: `[[days-]hours:]minutes:seconds`."""
     days, rest = divmod(int(seconds), _SECONDS_PER_DAY)
     hours, minutes, second = rest // 3600, rest % 3600 // 60, rest % 60
@@ -266,4 +284,8 @@ def elapsed(seconds: Number) -> str:
 
 
 def _iso(moment: float) -> str:
-    return datetime.fromtimestamp(moment, tz=UTC).isoformat(timespec="microseconds")
+    micros = round(moment * 1e6)
+    return (
+        time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(micros // 1_000_000))
+        + f".{micros % 1_000_000:06d}+00:00"
+    )

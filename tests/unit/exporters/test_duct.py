@@ -70,7 +70,7 @@ def run(**changes: object) -> Run:
     return Run(**(facts | changes))  # type: ignore[arg-type]  # keyword by keyword
 
 
-def lines() -> list[duct_lines.Line]:
+def lines() -> list[dict[str, object]]:
     return list(duct_lines.lines(WINDOWS, MEMORY_BYTES))
 
 
