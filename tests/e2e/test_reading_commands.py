@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -307,6 +308,68 @@ def test_a_closed_pipe_ends_the_list_quietly(home: Path) -> None:
     assert done.stderr == b""
 
 
+@pytest.fixture
+def own_home(tmp_path: Path) -> Path:
+    """Two ended runs to change at will."""
+    home = tmp_path / "home"
+    folders.write_run(home, run_id=DONE, seconds=2)
+    folders.write_run(home, run_id=FAILED, seconds=2, started=folders.STARTED + 1500)
+    return home
+
+
+def test_tags_notes_and_names_are_added_later(own_home: Path) -> None:
+    answer = jobmeter(
+        own_home, "tag", "last", "exp=base line", "k-", "--note", "look here", "--name", "second"
+    )
+    assert (answer.code, answer.text) == (0, f"{FAILED}  exp=base line\n")
+    run = json.loads(jobmeter(own_home, "ls", "--json", "-n", "1").out)[0]
+    assert (run["tags"], run["notes"], run["name"]) == ({"exp": "base line"}, ["look here"], "second")
+    assert jobmeter(own_home, "ls", "-c", "id", "-f", 'tag.exp="base line"').text.split()[1:] == [FAILED]
+
+
+def test_a_removed_run_can_be_restored(own_home: Path) -> None:
+    assert jobmeter(own_home, "rm", "last", DONE).text == f"removed {FAILED}\nremoved {DONE}\n"
+    assert jobmeter(own_home, "ls", "--json").out == b"[]\n"
+    assert (
+        jobmeter(own_home, "rm", "--restore", DONE, "--json").out
+        == b'{\n  "restored": [\n    "%s"\n  ]\n}\n' % DONE.encode()
+    )
+    assert jobmeter(own_home, "ls", "-c", "id").text.split()[1:] == [DONE]
+
+
+def test_an_unknown_run_among_those_to_remove_removes_none(own_home: Path) -> None:
+    assert jobmeter(own_home, "rm", DONE, "nosuch").code == 2
+    assert len(json.loads(jobmeter(own_home, "ls", "--json").out)) == 2
+
+
+def test_a_live_run_is_not_removed(home: Path) -> None:
+    answer = jobmeter(home, "rm", LIVE)
+    assert (answer.code, answer.complaint.splitlines()[0]) == (2, f"jobmeter: run {LIVE} is running")
+
+
+def test_gc_keeps_what_it_is_told_to(own_home: Path) -> None:
+    planned = jobmeter(own_home, "gc", "--keep", "1", "--dry-run").text.splitlines()
+    assert planned[0] == f"would delete {DONE}"
+    assert planned[-1].startswith("nothing was done: 1 runs")
+    assert len(json.loads(jobmeter(own_home, "ls", "--json").out)) == 2
+    done = json.loads(jobmeter(own_home, "gc", "--keep", "1", "--json").out)
+    assert (done["removed"], done["dry_run"]) == ([DONE], False)
+    assert done["freed_bytes"] > 1000
+    assert jobmeter(own_home, "ls", "-c", "id").text.split()[1:] == [FAILED]
+
+
+def test_a_bundle_is_one_file_that_is_not_overwritten(own_home: Path, tmp_path: Path) -> None:
+    target = tmp_path / "run.tar.gz"
+    assert jobmeter(own_home, "bundle", "last", "-o", str(target)).text == f"{target}\n"
+    with tarfile.open(target) as archive:
+        assert f"{FAILED}/run.jsonl" in archive.getnames()
+    again = jobmeter(own_home, "bundle", "last", "-o", str(target))
+    assert (again.code, again.complaint.splitlines()[0]) == (2, f"jobmeter: {target} is there already")
+    assert json.loads(jobmeter(own_home, "bundle", "last", "-o", str(target), "--force", "--json").out)[
+        "path"
+    ] == str(target)
+
+
 BAD: list[tuple[list[str | bytes], str]] = [
     (["show", "nosuch"], "unknown run: nosuch"),
     (["show", "20261115T10"], "several runs begin with 20261115T10"),
@@ -327,6 +390,17 @@ BAD: list[tuple[list[str | bytes], str]] = [
     (["pp", "/etc/passwd"], "/etc/passwd holds no JSON"),
     (["pp", "/bin/true"], "/bin/true holds no JSON"),
     (["measurements", "nosuch"], "no measurement begins with nosuch"),
+    (["tag", "nosuch", "a=b"], "unknown run: nosuch"),
+    (["tag", "last", "word"], "cannot read the tag word"),
+    (["tag", "last", "=v"], "a tag needs a name without '=': ''"),
+    (["tag", "last", "--note", " "], "a note needs some text"),
+    (["rm", "nosuch"], "unknown run: nosuch"),
+    (["rm", "--restore", "nosuch"], "no run nosuch in the bin"),
+    (["gc"], "gc needs to know what to keep"),
+    (["gc", "--keep", "soon"], "cannot keep soon"),
+    (["gc", "--keep", "50%"], "cannot keep 50%"),
+    (["bundle", "nosuch"], "unknown run: nosuch"),
+    (["bundle", "last", "-o", "/proc/nowhere/x"], "cannot write /proc/nowhere/x: no such file or directory"),
 ]
 
 
@@ -341,7 +415,9 @@ def test_bad_input_is_answered_in_a_sentence(home: Path, arguments: list[str | b
     assert "Traceback" not in answer.complaint
 
 
-@pytest.mark.parametrize("command", ["doctor", "logs", "ls", "measurements", "pp", "show"])
+@pytest.mark.parametrize(
+    "command", ["bundle", "doctor", "gc", "logs", "ls", "measurements", "pp", "rm", "show", "tag"]
+)
 def test_every_reading_command_has_help_home_and_json(home: Path, command: str) -> None:
     answer = jobmeter(home, command, "--help")
     assert answer.code == 0

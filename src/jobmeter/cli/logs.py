@@ -6,6 +6,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import closing
 
 from jobmeter.cli import common
 from jobmeter.cli.render import screen, text
@@ -48,20 +49,24 @@ def main(args: argparse.Namespace) -> int:
         print(f"jobmeter: no {' or '.join(sorted(streams))} was captured for this run", file=sys.stderr)
     if wanted and not readable:
         raise UsageError("nothing of this run's output can be read any more")
+    with closing(logs.LogReader(run, readable)) as reader:
+        _print(reader, run, args)
+    return 0
+
+
+def _print(reader: logs.LogReader, run: Run, args: argparse.Namespace) -> None:
     live = run.status in LIVE
-    reader = logs.LogReader(run, readable)
     if args.lines is not None:
         reader.skip_to_last(args.lines, live=live)
     by_line = args.timestamps or args.json
     pieces = _follow(reader, run, only_stamped=by_line) if args.follow and live else reader.read(live=live)
-    if by_line:
-        found = _lines(pieces)
-        # two streams may have met within one line: counted by line there are more than were skipped to
-        last = found if args.follow or args.lines is None else iter(deque(found, maxlen=args.lines))
-        _print_lines(last, as_json=args.json)
-    else:
+    if not by_line:
         _print_bytes(pieces)
-    return 0
+        return
+    found = _lines(pieces)
+    # two streams may have met within one line: counted by line there are more than were skipped to
+    last = found if args.follow or args.lines is None else iter(deque(found, maxlen=args.lines))
+    _print_lines(last, as_json=args.json)
 
 
 def _complain(channel: logs.Channel) -> bool:

@@ -5,12 +5,18 @@ ten looks a second. What can mislead: an inherited file is not ours; it may be g
 others since. Where the index says how far the job wrote, nothing past that is shown.
 """
 
+import gzip
 import json
 import os
+import shutil
 import stat
+import tempfile
+import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from jobmeter.model.run import LIVE, Run
 from jobmeter.runfolder import reader, tailer
@@ -55,17 +61,13 @@ def channels(run: Run, streams: frozenset[str]) -> list[Channel]:
     found = [
         Channel(output.stream, folder / output.path, output.offset, output.mode == "inherited")
         for output in run.outputs
-        if output.stream in streams
+        if output.stream in streams and (output.mode == "inherited" or "/" not in output.path)
     ]
     if not run.outputs:
         # the recorder was killed before it wrote its context: what is in the folder was captured
         found = [Channel(stream, folder / stream, 0, inherited=False) for stream in sorted(streams)]
     unique = {channel.path: channel for channel in reversed(found)}
-    return [
-        channel
-        for channel in reversed(unique.values())
-        if channel.inherited or _size(channel.path) is not None
-    ]
+    return [channel for channel in reversed(unique.values()) if channel.inherited or _is_kept(channel.path)]
 
 
 def problem(channel: Channel) -> str | None:
@@ -88,38 +90,77 @@ class LogReader:
 
     def __init__(self, run: Run, wanted: list[Channel]) -> None:
         self._folder = Path(run.folder or "")
-        self._channels = wanted
-        self._position = {channel.path: channel.start for channel in wanted}
+        self._files = {channel: _open(channel.path) for channel in wanted}
+        self._position = {channel: channel.start for channel in wanted}
         self._index_offset = 0
-        self._marks: dict[Path, list[tuple[int, str]]] = {channel.path: [] for channel in wanted}
+        self._marks: dict[Channel, list[tuple[int, str]]] = {channel: [] for channel in wanted}
+
+    def close(self) -> None:
+        """Give the files back."""
+        for file in self._files.values():
+            file.close()
 
     def read(self, *, live: bool, only_stamped: bool = False) -> Iterator[Piece]:
         """Yield what is new, in order of arrival; `only_stamped` leaves bytes without a time for later."""
         for segment in self._segments(live=live):
             if only_stamped and segment.timestamp is None:
                 continue
-            for data in _blocks(segment):
-                self._position[segment.channel.path] += len(data)
+            for data in self._blocks(segment):
+                self._position[segment.channel] += len(data)
                 yield Piece(segment.channel.stream, data, segment.timestamp)
 
     def skip_to_last(self, line_count: int, *, live: bool) -> None:
         """Leave out all but the last lines of what is there."""
         segments = self._segments(live=live)
-        first, offset = _start_of_last(segments, line_count)
+        first, offset = self._start_of_last(segments, line_count)
         for segment in segments[:first]:
-            self._position[segment.channel.path] = segment.end
+            self._position[segment.channel] = segment.end
         if first < len(segments):
-            self._position[segments[first].channel.path] = offset
+            self._position[segments[first].channel] = offset
+
+    def _start_of_last(self, segments: list[Segment], line_count: int) -> tuple[int, int]:
+        """Find the segment and the offset in it where the last lines begin."""
+        if line_count <= 0:
+            return len(segments), 0
+        wanted = line_count + 1  # the newline before the first line that is wanted
+        at_end = True
+        for number in range(len(segments) - 1, -1, -1):
+            segment = segments[number]
+            end = segment.end
+            while end > segment.start:
+                begin = max(segment.start, end - BLOCK_BYTES)
+                block = self._read(segment, begin, end - begin)
+                if at_end and not block.endswith(b"\n"):
+                    wanted -= 1  # the last line has no newline of its own
+                at_end = False
+                seen = block.count(b"\n")
+                if seen >= wanted:
+                    return number, begin + _nth_last(block, wanted) + 1
+                wanted -= seen
+                end = begin
+        return 0, segments[0].start if segments else 0
+
+    def _blocks(self, segment: Segment) -> Iterator[bytes]:
+        at = segment.start
+        while at < segment.end:
+            data = self._read(segment, at, min(BLOCK_BYTES, segment.end - at))
+            if not data:
+                return  # cut while being read
+            at += len(data)
+            yield data
+
+    def _read(self, segment: Segment, offset: int, length: int) -> bytes:
+        return os.pread(self._files[segment.channel].fileno(), length, offset)
 
     def _segments(self, *, live: bool) -> list[Segment]:
         """Cut what is new at the marks of the index and put the parts in order of arrival."""
         self._read_index()
         stamped: list[Segment] = []
         rest: list[Segment] = []
-        for channel in self._channels:
-            begin = self._position[channel.path]
-            size_bytes = _size(channel.path) or 0
-            marks = self._marks[channel.path]
+        for channel, file in self._files.items():
+            begin = self._position[channel]
+            size_bytes = os.fstat(file.fileno()).st_size
+            marks = self._marks[channel]
             for offset, timestamp in marks:
                 if begin < offset <= size_bytes:
                     stamped.append(Segment(channel, begin, offset, timestamp))
@@ -131,7 +172,7 @@ class LogReader:
         return stamped + rest
 
     def _read_index(self) -> None:
-        by_stream = {channel.stream: channel.path for channel in self._channels}
+        by_stream = {channel.stream: channel for channel in self._files}
         for piece in tailer.pieces(self._folder, "output.index", self._index_offset):
             self._index_offset = piece.end
             for line in piece.lines:
@@ -152,29 +193,6 @@ def _mark(line: bytes) -> tuple[str, int, str] | None:
             return None
 
 
-def _start_of_last(segments: list[Segment], line_count: int) -> tuple[int, int]:
-    """Find the segment and the offset in it where the last lines begin."""
-    if line_count <= 0:
-        return len(segments), 0
-    wanted = line_count + 1  # the newline before the first line that is wanted
-    at_end = True
-    for number in range(len(segments) - 1, -1, -1):
-        segment = segments[number]
-        end = segment.end
-        while end > segment.start:
-            begin = max(segment.start, end - BLOCK_BYTES)
-            block = _read(segment.channel.path, begin, end - begin)
-            if at_end and not block.endswith(b"\n"):
-                wanted -= 1  # the last line has no newline of its own
-            at_end = False
-            seen = block.count(b"\n")
-            if seen >= wanted:
-                return number, begin + _nth_last(block, wanted) + 1
-            wanted -= seen
-            end = begin
-    return 0, segments[0].start if segments else 0
-
-
 def _nth_last(block: bytes, count: int) -> int:
     at = len(block)
     for _ in range(count):
@@ -182,22 +200,21 @@ def _nth_last(block: bytes, count: int) -> int:
     return at
 
 
-def _blocks(segment: Segment) -> Iterator[bytes]:
-    at = segment.start
-    while at < segment.end:
-        data = _read(segment.channel.path, at, min(BLOCK_BYTES, segment.end - at))
-        if not data:
-            return  # cut while being read
-        at += len(data)
-        yield data
+def _open(path: Path) -> BinaryIO:
+    """Open what holds a stream; one compressed since is unpacked into a file without a name."""
+    packed = path.with_name(f"{path.name}.gz")
+    if path.exists() or not packed.exists():
+        return os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb", buffering=0)
+    unpacked = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the reader
+    # cut or garbled on disk: what was read until there is shown
+    with gzip.open(packed, "rb") as source, suppress(EOFError, zlib.error, gzip.BadGzipFile):
+        shutil.copyfileobj(source, unpacked, BLOCK_BYTES)
+    unpacked.flush()
+    return unpacked
 
 
-def _read(path: Path, offset: int, length: int) -> bytes:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        return os.pread(fd, length, offset)
-    finally:
-        os.close(fd)
+def _is_kept(path: Path) -> bool:
+    return _size(path) is not None or _size(path.with_name(f"{path.name}.gz")) is not None
 
 
 def _size(path: Path) -> int | None:

@@ -1,5 +1,8 @@
 """The job's output read back from captured and inherited files."""
 
+import gzip
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -26,10 +29,16 @@ def make_run(tmp_path: Path, outputs: list[dict[str, object]], **files: bytes) -
 
 
 def read_all(run: Run, streams: frozenset[str] = BOTH, last: int | None = None) -> bytes:
-    log = LogReader(run, logs.channels(run, streams))
-    if last is not None:
-        log.skip_to_last(last, live=False)
-    return b"".join(piece.data for piece in log.read(live=False))
+    with closing(LogReader(run, logs.channels(run, streams))) as log:
+        if last is not None:
+            log.skip_to_last(last, live=False)
+        return b"".join(piece.data for piece in log.read(live=False))
+
+
+@pytest.fixture
+def log(two_streams: Run) -> Iterator[LogReader]:
+    with closing(LogReader(two_streams, logs.channels(two_streams, BOTH))) as reader:
+        yield reader
 
 
 @pytest.fixture
@@ -51,8 +60,7 @@ def two_streams(tmp_path: Path) -> Run:
     )
 
 
-def test_two_streams_come_in_the_order_they_arrived(two_streams: Run) -> None:
-    log = LogReader(two_streams, logs.channels(two_streams, BOTH))
+def test_two_streams_come_in_the_order_they_arrived(log: LogReader) -> None:
     assert [(piece.stream, piece.data, piece.timestamp) for piece in log.read(live=False)] == [
         ("stdout", b"one\n", "2026-11-15T09:50:01.100Z"),
         ("stderr", b"bad\n", "2026-11-15T09:50:01.200Z"),
@@ -146,8 +154,7 @@ def test_nothing_captured_is_no_channel(tmp_path: Path) -> None:
     assert logs.channels(make_run(tmp_path, [captured("stdout")]), BOTH) == []
 
 
-def test_a_second_read_brings_only_what_is_new(two_streams: Run) -> None:
-    log = LogReader(two_streams, logs.channels(two_streams, BOTH))
+def test_a_second_read_brings_only_what_is_new(two_streams: Run, log: LogReader) -> None:
     assert b"".join(piece.data for piece in log.read(live=True)) == b"one\nbad\ntwo\nlate\n"
     assert two_streams.folder is not None
     with (Path(two_streams.folder) / "stderr").open("ab") as file:
@@ -155,10 +162,31 @@ def test_a_second_read_brings_only_what_is_new(two_streams: Run) -> None:
     assert [(piece.stream, piece.data) for piece in log.read(live=True)] == [("stderr", b"more\n")]
 
 
-def test_bytes_without_a_time_wait_where_times_are_asked_for(two_streams: Run) -> None:
-    log = LogReader(two_streams, logs.channels(two_streams, BOTH))
+def test_bytes_without_a_time_wait_where_times_are_asked_for(log: LogReader) -> None:
     assert b"".join(piece.data for piece in log.read(live=True, only_stamped=True)) == b"one\nbad\ntwo\n"
     assert b"".join(piece.data for piece in log.read(live=False)) == b"late\n"
+
+
+def test_output_that_was_compressed_since_is_unpacked(tmp_path: Path) -> None:
+    data = b"".join(b"line %d\n" % number for number in range(100_000))
+    packed = gzip.compress(data)
+    run = make_run(tmp_path, [captured("stdout")], stdout_gz=packed)
+    assert read_all(run) == data
+    assert read_all(run, last=1) == b"line 99999\n"
+    assert run.folder is not None
+    (Path(run.folder) / "stdout.gz").write_bytes(packed[: len(packed) // 2])
+    cut = read_all(run)
+    assert data.startswith(cut)
+    assert len(cut) > len(data) // 4
+
+
+def test_a_captured_output_cannot_name_a_file_elsewhere(tmp_path: Path) -> None:
+    outputs: list[dict[str, object]] = [
+        {"stream": "stdout", "mode": "captured", "path": "/etc/passwd", "offset": 0},
+        {"stream": "stderr", "mode": "captured", "path": "../../../secret", "offset": 0},
+    ]
+    (tmp_path / "secret").write_text("x")
+    assert logs.channels(make_run(tmp_path, outputs), BOTH) == []
 
 
 def test_a_run_is_live_while_its_recorder_is(tmp_path: Path) -> None:

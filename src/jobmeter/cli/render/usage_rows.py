@@ -99,7 +99,9 @@ def _io(run: Run) -> Iterator[Row]:
 def _who(run: Run) -> Iterator[Row]:
     """Name the commands that used the CPU; the rest that no sample saw is a row, not silence."""
     cpu = run.headline.get("cpu_seconds")
-    whole = cpu.value if cpu is not None else 0.0
+    seen = sum(share.cpu_seconds for share in run.by_command if share.cpu_seconds is not None)
+    # sampled and counted CPU time differ by microseconds, which must not become more than all of it
+    whole = max(cpu.value, seen) if cpu is not None else 0.0
     ordered = sorted(run.by_command, key=lambda share: share.cpu_seconds or 0.0, reverse=True)
     names = [text.cut(text.clean(share.command), 24) for share in ordered[:MOST_COMMANDS]]
     widest = max((text.width(name) for name in names), default=0)
@@ -108,7 +110,6 @@ def _who(run: Run) -> Iterator[Row]:
         yield Row("who" if index == 0 else "", f"{name}{padding}  {_share(share, whole)}")
     if len(ordered) > MOST_COMMANDS:
         yield Row("", f"and {len(ordered) - MOST_COMMANDS} more, see --json")
-    seen = sum(share.cpu_seconds for share in run.by_command if share.cpu_seconds is not None)
     unseen = whole - seen
     if run.by_command and unseen > max(0.01, 0.005 * whole):
         share_text = units.format_percent(100 * unseen / whole)
