@@ -89,6 +89,28 @@ def test_export_to_con_duct_and_import_again_is_a_round_trip(desk: Desk) -> None
     assert [run["windows"] for run in json.loads(again.stdout)["runs"]] == [226]
 
 
+def test_a_bundle_of_a_colleague_is_imported(desk: Desk, tmp_path: Path) -> None:
+    desk.jobmeter("run", "--quiet", "--", "sh", "-c", "echo out; sleep 0.2")
+    desk.jobmeter("bundle", "last", "-o", "run.tar.gz")
+    other = ["import", "run.tar.gz", "--json", "--home", str(tmp_path / "colleague")]
+    first, second = json.loads(desk.jobmeter(*other).stdout), json.loads(desk.jobmeter(*other).stdout)
+    (run,) = first["runs"]
+    assert run["format"] == "bundle"
+    assert run["windows"] > 0
+    assert first["skipped"] == []
+    assert second["runs"] == []
+    assert [row["reason"] for row in second["skipped"]] == [f"already imported as {run['run_id']}"]
+
+
+def test_a_compressed_file_that_is_no_bundle_is_not_imported(desk: Desk) -> None:
+    (desk.folder / "x.gz").write_bytes(b"\x1f\x8b\x08 not really")
+    done = desk.jobmeter("import", "x.gz", "--json")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["skipped"] == [
+        {"path": "x.gz", "reason": "no known format: use one of bundle, duct"}
+    ]
+
+
 def test_export_refuses_to_overwrite_unless_forced(desk: Desk) -> None:
     desk.jobmeter("import", demo())
     (desk.folder / "run.csv").write_text("precious")
@@ -99,7 +121,7 @@ def test_export_refuses_to_overwrite_unless_forced(desk: Desk) -> None:
         == "jobmeter: run.csv is there already\nhint: choose another name with -o, or add --force\n"
     )
     assert desk.jobmeter("export", "last", "--format", "csv", "-o", "run.csv", "--force").returncode == 0
-    rows = list(csv.reader((desk.folder / "run.csv").open()))
+    rows = list(csv.reader((desk.folder / "run.csv").read_text().splitlines()))
     assert rows[0] == ["timestamp", "key", "instance", "value"]
     assert ["2025-09-25T21:07:26.216Z", "ps_rss_total", "", "10891264"] in rows
 

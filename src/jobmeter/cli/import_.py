@@ -7,7 +7,6 @@ is searched. Importing the same files again changes nothing.
 import argparse
 import sys
 
-from jobmeter import formats
 from jobmeter.cli import common
 from jobmeter.errors import UsageError
 from jobmeter.service import importing
@@ -16,7 +15,7 @@ from jobmeter.service import importing
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.usage = f"jobmeter import [{'|'.join(formats.ALL)}] PATH... [--json] [--home DIR]"
+    parser.usage = f"jobmeter import [{'|'.join(importing.NAMES)}] PATH... [--json] [--home DIR]"
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files or directories to import")
     common.add_common(parser)
 
@@ -33,7 +32,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _split(words: list[str]) -> tuple[str | None, list[str]]:
-    if words[0] not in formats.ALL:
+    if words[0] not in importing.NAMES:
         return None, words
     if len(words) == 1:
         raise UsageError(f"nothing to import as {words[0]}", hint=f"jobmeter import {words[0]} PATH...")

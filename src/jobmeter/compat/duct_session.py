@@ -101,7 +101,7 @@ def _sample(recorder: int, folder: str, stop: int, seconds: tuple[float, float])
     def listed() -> list[int]:
         return session_pids(paths, os.getsid(0), (recorder, os.getpid()))
 
-    job.table = ProcessTable(paths.proc, recorder, recorder, list_pids=listed, reaps=False)
+    job.table = ProcessTable(paths.proc, recorder, recorder, list_pids=listed, reaped_ns=None)
     timing = Timing(clock, sample_interval=seconds[0], report_interval=seconds[1], timeout=None)
     sampler = Sampler(
         job,

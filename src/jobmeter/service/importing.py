@@ -6,7 +6,9 @@ twice finds what is there and says so.
 
 import os
 import shutil
+import tarfile
 import time
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,10 +24,15 @@ from jobmeter.errors import JobmeterError, UsageError
 from jobmeter.model.imported import Imported
 from jobmeter.model.view import Event, Step, Window
 from jobmeter.runfolder import reader
+from jobmeter.service import bundles, index
 
 Record = dict[str, object]
 
 SCHEMA = 1
+BUNDLE = "bundle"
+"""A run of jobmeter's own, from a colleague."""
+NAMES = (BUNDLE, *formats.ALL)
+_GZIP = b"\x1f\x8b"
 _SHORT_ID = 6
 _LONG_ID = 12
 _PASSED_BY = frozenset((".git", ".jobmeter", "node_modules"))
@@ -68,8 +75,8 @@ class Harvest:
 
 def import_paths(home: str, paths: Iterable[str], format_name: str | None = None) -> Harvest:
     """Import every run found under the paths; a directory is searched."""
-    if format_name is not None and format_name not in formats.ALL:
-        raise UsageError(f"unknown format: {format_name}", hint=f"use one of {', '.join(formats.ALL)}")
+    if format_name is not None and format_name not in NAMES:
+        raise UsageError(f"unknown format: {format_name}", hint=f"use one of {', '.join(NAMES)}")
     harvest = Harvest()
     consumed: set[Path] = set()
     for path in map(Path, paths):
@@ -87,7 +94,7 @@ def import_paths(home: str, paths: Iterable[str], format_name: str | None = None
 def _why_not(path: Path) -> str:
     if not path.exists():
         return "no such file"
-    return f"no known format: use one of {', '.join(formats.ALL)}"
+    return f"no known format: use one of {', '.join(NAMES)}"
 
 
 def _search(folder: Path) -> Iterator[Path]:
@@ -105,6 +112,11 @@ def _import_file(
 ) -> None:
     if not path.is_file() or path.resolve() in consumed:
         return
+    bundled = _bundled_run(path) if format_name in (None, BUNDLE) else None
+    if bundled is not None:
+        consumed.add(path.resolve())
+        _import_bundle(home, path, bundled, harvest)
+        return
     try:
         recognised = formats.recognise(path)
         if recognised is None or format_name not in (None, recognised):
@@ -119,6 +131,43 @@ def _import_file(
     for imported in found:
         consumed.update(source.resolve() for source in imported.sources)
         _keep(home, path, imported, harvest)
+
+
+def _bundled_run(path: Path) -> str | None:
+    """Name the run that a bundle holds; None where the file is none."""
+    try:
+        with path.open("rb") as file:
+            if file.read(len(_GZIP)) != _GZIP:
+                return None
+        with tarfile.open(path, mode="r|gz") as archive:
+            member = archive.next()
+    except (OSError, EOFError, tarfile.TarError, zlib.error):
+        return None  # some other compressed file
+    run_id, slash, _ = member.name.partition("/") if member is not None else ("", "", "")
+    return run_id if slash and index.is_run_id(run_id) else None
+
+
+def _import_bundle(home: Path, path: Path, run_id: str, harvest: Harvest) -> None:
+    known = folder_of(home, run_id).exists()
+    try:
+        run = bundles.import_bundle(str(home), str(path))
+    except JobmeterError as error:
+        harvest.skipped.append(Skipped(path=str(path), reason=str(error)))
+        return
+    if known:
+        reason = f"already imported as {run.run_id}"
+        harvest.skipped.append(Skipped(path=str(path), reason=reason, known_run_id=run.run_id))
+        return
+    folder = folder_of(home, run.run_id)
+    harvest.runs.append(
+        Brought(
+            run_id=run.run_id,
+            format=BUNDLE,
+            steps=sum(1 for _ in reader.read_steps(folder)),
+            windows=sum(1 for _ in reader.read_windows(folder)),
+            events=sum(1 for _ in reader.read_events(folder)),
+        )
+    )
 
 
 def _keep(home: Path, path: Path, imported: Imported, harvest: Harvest) -> None:
