@@ -21,12 +21,27 @@ def main(argv: list[str]) -> int:
 
 def start() -> None:
     """Run from the command line; after a recording leave without tearing the interpreter down."""
+    _hold_standard_descriptors()
     code = main(sys.argv[1:])
     if sys.argv[1:2] != ["run"]:
         sys.exit(code)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            continue  # nobody reads it any more
     os._exit(code)
+
+
+def _hold_standard_descriptors() -> None:
+    """Fill what the caller closed of 0, 1 and 2, or a file of ours would get that number and be taken for it."""
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            # not inherited: the job finds it closed
+            os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
 
 
 if __name__ == "__main__":

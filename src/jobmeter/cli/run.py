@@ -29,6 +29,8 @@ def main(argv: list[str]) -> int:
         if error.hint:
             print(f"hint: {error.hint}", file=sys.stderr)
         return 125
+    except KeyboardInterrupt:
+        return 130  # before the job began; from then on it is the job's to answer
 
 
 def _working_directory() -> str:

@@ -1,11 +1,13 @@
 """Start the job: fork, join its cgroup, own process group, its outputs, exec.
 
 Everything the job could notice is put back as it was found: SIGPIPE and SIGXFSZ, which Python ignores, are
-restored, signals the caller ignored stay ignored, inherited descriptors stay open.
+restored, signals the caller ignored stay ignored, inherited descriptors stay open, the locale is the caller's.
 """
 
 import _signal
 import os
+
+from jobmeter.probes import procfs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
     from jobmeter.recording.terminal import Terminal
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
-_ENOENT, _ENOEXEC, _ENOTDIR = 2, 8, 20
+_ENOENT, _ENOEXEC, _EACCES, _ENOTDIR = 2, 8, 13, 20
+_COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 
 
 class ExecError(Exception):
@@ -91,10 +94,24 @@ def _become(
     _signal.signal(_signal.SIGXFSZ, _signal.SIG_DFL)
     if child_signal == _signal.SIG_IGN:
         _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)
+    _restore_locale()
     _exec(command)
 
 
+def _restore_locale() -> None:
+    """Undo that Python sets LC_CTYPE where it finds the C locale (PEP 538)."""
+    if os.environ.get("LC_CTYPE") not in _COERCED:
+        return
+    given = procfs.read_file("/proc/self/environ", 1 << 22) or b""
+    before = [entry for entry in given.split(b"\0") if entry.startswith(b"LC_CTYPE=")]
+    if before:
+        os.environ["LC_CTYPE"] = os.fsdecode(before[0][9:])
+    elif given:
+        del os.environ["LC_CTYPE"]
+
+
 def _exec(command: list[str]) -> None:
+    refused = OSError(_ENOENT, "not found")
     for path in _candidates(command[0]):
         try:
             os.execv(path, command)  # noqa: S606  # this is what recording a command is
@@ -104,10 +121,14 @@ def _exec(command: list[str]) -> None:
                 os.execv("/bin/sh", ["/bin/sh", path, *command[1:]])  # noqa: S606  # as above
             if error.errno not in (_ENOENT, _ENOTDIR):
                 refused = error
+            if error.errno not in (_ENOENT, _ENOTDIR, _EACCES):
                 break
-    else:
-        raise OSError(_ENOENT, "not found")
     raise refused
+
+
+def exists(name: str) -> bool:
+    """Say whether there is a file that `name` could mean."""
+    return any(os.path.exists(path) for path in _candidates(name))
 
 
 def _candidates(name: str) -> list[str]:

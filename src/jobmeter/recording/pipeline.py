@@ -28,9 +28,9 @@ SETTLE_SECONDS = 0.015
 
 def record(options: "Options", command: list[str]) -> Outcome:
     """Record one command from start to end."""
-    clock = SystemClock()
+    clock, inbox = SystemClock(), Inbox()
     plan = setup.check(options, command, clock)
-    inbox, terminal = Inbox(), open_terminal()
+    terminal = open_terminal()
     outputs = capture.plan(options.capture, options.pty, plan.folder.path, terminal)
     terminal.plan_to_give()
 
@@ -52,6 +52,7 @@ def record(options: "Options", command: list[str]) -> Outcome:
     try:
         launched.confirm()
     except launch.ExecError as error:
+        terminal.take_back(launched.pid)
         return setup.give_up(plan, command[0], error, clock)
 
     own = None if plan.own_cgroup is None else plan.own_cgroup.confirmed(plan.paths, launched.pid)

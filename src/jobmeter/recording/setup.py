@@ -164,7 +164,9 @@ def give_up(plan: Plan, name: str, error: launch.ExecError, clock: "Clock") -> O
     """Record that the command could not be started, and say so as a shell would."""
     from jobmeter.recording import report
 
-    reason = "command not found" if error.exit_code == launch.NOT_FOUND else str(error).lower()
+    reason = str(error).lower()
+    if error.exit_code == launch.NOT_FOUND:
+        reason = "its interpreter was not found" if launch.exists(name) else "command not found"
     shown = name.encode("utf-8", "backslashreplace").decode()[:200]
     print(f"jobmeter: {shown}: {reason}", file=sys.stderr)
     end: dict[str, object] = {

@@ -51,6 +51,7 @@ class Supervisor:
         "_clock",
         "_deadline",
         "_forwarded",
+        "_gave_up",
         "_inbox",
         "_interrupts",
         "_job",
@@ -87,6 +88,7 @@ class Supervisor:
         self._forwarded: list[int] = []
         self._interrupts = 0
         self._timed_out = False
+        self._gave_up = False
         self._poll = select.poll()
         self._poll.register(inbox.fd, select.POLLIN)
         self.ending: Ending | None = None
@@ -97,7 +99,7 @@ class Supervisor:
         """Run until the command ended and, if asked, all its descendants."""
         while True:
             self._wait()
-            if self.ending is not None and (not children_too or not self.children_left):
+            if self.ending is not None and (not children_too or not self.children_left or self._gave_up):
                 return self.ending
 
     def poll_once(self, seconds: float) -> Ending | None:
@@ -112,10 +114,11 @@ class Supervisor:
         moments = [self._cadence.due(), self._deadline, self._kill_at]
         self._turn(min(moment for moment in moments if moment is not None) - now)
         now = self._clock.monotonic()
-        if self.ending is None and self._deadline is not None and now >= self._deadline:
+        if self._deadline is not None and now >= self._deadline:
             self._time_out(now)
         if self._kill_at is not None and now >= self._kill_at:
             self._kill_at = None
+            self._gave_up = True
             self._job.signal(_signal.SIGKILL)
         if now >= self._cadence.due():
             self._recorder.sample()
@@ -215,6 +218,8 @@ class Supervisor:
     def _time_out(self, now: float) -> None:
         self._deadline = None
         self._timed_out = True
+        if self.ending is not None:
+            self.ending.timed_out = True  # only its children were still there
         self._kill_at = now + _GRACE_SECONDS
         self._recorder.event("timeout", {})
         self._job.signal(_signal.SIGTERM)

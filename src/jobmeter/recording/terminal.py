@@ -69,8 +69,11 @@ class Terminal:
         return self._given
 
     def take_back(self, group: int) -> bool:
-        """Take the terminal back if the job's group still has it."""
-        if self._fd is None or _foreground(self._fd) != group:
+        """Take the terminal back if the job's group still has it, or left it to a group that is gone."""
+        front = None if self._fd is None else _foreground(self._fd)
+        if self._fd is None or front is None or not self._given:
+            return False
+        if front != group and _has_members(front):
             return False
         _signal.signal(_signal.SIGTTOU, _signal.SIG_IGN)
         try:
@@ -134,6 +137,16 @@ def _foreground(fd: int) -> int | None:
         return os.tcgetpgrp(fd)
     except OSError:
         return None
+
+
+def _has_members(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def window_size(fd: int) -> bytes | None:
