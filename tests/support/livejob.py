@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from jobmeter.config import redaction
+from jobmeter.probes import command
 from jobmeter.probes.paths import Paths
 
 BUSY_MIB = """
@@ -40,6 +41,11 @@ class LiveJob:
         self.paths = paths or Paths()
         self.pid = pids[0] if pids else os.getpid()
         self.processes = {pid: LiveProcess(pid) for pid in pids}
+        self.helpers: list[command.Tool] = []
+
+    def lend(self, tool: command.Tool) -> None:
+        """Remember which tools a source starts."""
+        self.helpers.append(tool)
 
     def redact(self, text: str) -> str:
         """Hide secrets as the recorder does."""

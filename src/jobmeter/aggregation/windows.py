@@ -43,6 +43,7 @@ class Buffer:
         "_seeds",
         "_standing",
         "_starts_at_zero",
+        "_sums",
         "samples",
         "spans",
     )
@@ -62,6 +63,7 @@ class Buffer:
         self._last: dict[tuple[str, str], float] = {}
         self._carry: dict[tuple[str, str], Value] = {}
         self._standing: dict[tuple[str, str], Value] = {}
+        self._sums: dict[tuple[str, str], list[float]] = {}
         self.spans: dict[str, Span] = {}
         self.samples = 0
 
@@ -90,11 +92,27 @@ class Buffer:
             elif definition.kind is Kind.LABEL:
                 folded[key, instance] = value
             else:
-                _reduce_gauge(folded, definition, instance, value, self._carry.get((key, instance)))
+                self._reduce_gauge(folded, definition, instance, value)
                 if definition.scope is Scope.PROCESS and not key.endswith(_RATE):
                     self._standing[key, instance] = value
         self._readings = []
         return folded
+
+    def _reduce_gauge(self, folded: "Folded", definition: Measurement, instance: str, value: "Value") -> None:
+        """Fold one more reading in, from what the gauge said when the window began."""
+        standing = self._carry.get((definition.key, instance))
+        for position, reduce in enumerate(definition.reduce):
+            at = (definition.key if position == 0 else definition.stat_key(reduce.value), instance)
+            known = folded.get(at, standing)
+            if reduce is Reduce.LAST or not isinstance(value, int | float):
+                folded[at] = value
+            elif reduce is Reduce.MEAN:
+                self._sums.setdefault(at, []).append(value)
+                folded[at] = sum(self._sums[at]) / len(self._sums[at])
+            elif not isinstance(known, int | float):
+                folded[at] = value
+            else:
+                folded[at] = max(known, value) if reduce is Reduce.MAX else min(known, value)
 
     def _count(self, folded: "Folded", definition: Measurement, instance: str, value: "Value") -> None:
         at = (definition.key, instance)
@@ -115,7 +133,7 @@ class Buffer:
         self._carry.update(self._standing)
         for span in self.spans.values():
             span.begin = span.end
-        self._readings, self._folded, self._last, self._standing = [], {}, {}, {}
+        self._readings, self._folded, self._last, self._standing, self._sums = [], {}, {}, {}, {}
         self.samples = 0
 
     def forget(self, alive: "set[str]") -> None:
@@ -130,25 +148,6 @@ class Buffer:
     def clock(self) -> dict[str, tuple[float, float]]:
         """Say, per source, what time the window covers."""
         return {name: (span.begin, span.end) for name, span in self.spans.items() if span.end > span.begin}
-
-
-def _reduce_gauge(
-    folded: "Folded", definition: Measurement, instance: str, value: "Value", standing: "Value | None"
-) -> None:
-    """Fold one more reading in; `standing` is what the gauge said when the window began."""
-    for position, reduce in enumerate(definition.reduce):
-        at = (definition.key if position == 0 else definition.stat_key(reduce.value), instance)
-        known = folded.get(at, standing)
-        if reduce is Reduce.LAST or not isinstance(known, int | float) or not isinstance(value, int | float):
-            folded[at] = value
-        elif reduce is Reduce.MAX:
-            folded[at] = max(known, value)
-        elif reduce is Reduce.MIN:
-            folded[at] = min(known, value)
-        else:
-            raise ValueError(
-                f"{definition.key}: {reduce.value} needs all samples; declare it for the run's summary"
-            )
 
 
 def render(folded: "Folded") -> dict[str, object]:

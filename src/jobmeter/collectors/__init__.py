@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from jobmeter.model.measurement import Measurement
     from jobmeter.probes.cgroupfs import OwnCgroup
+    from jobmeter.probes.command import Usage
     from jobmeter.probes.paths import Paths
 
     Value = int | float | str
@@ -39,6 +40,24 @@ if TYPE_CHECKING:
         fresh: bool
         """Whether this is the first sample that sees it."""
 
+    class ReapedUsage(Protocol):
+        """Accounts of reaped processes."""
+
+        maxrss_bytes: int
+        minflt: int
+        majflt: int
+
+    class Helper(Protocol):
+        """A tool a source starts; its calls are reaped by the recorder like processes of the job."""
+
+        @property
+        def usage(self) -> Usage:
+            """What all its calls used."""
+
+        @property
+        def strays(self) -> tuple[int, ...]:
+            """Calls that are still running."""
+
     class Job(Protocol):
         """What a source may know of the job it measures."""
 
@@ -59,6 +78,12 @@ if TYPE_CHECKING:
 
         def redact(self, text: str) -> str:
             """Hide secrets in a command line before it is written down."""
+
+        def reaped(self) -> ReapedUsage:
+            """What ended processes of the job left in our accounts; helpers of our own are taken out."""
+
+        def lend(self, tool: Helper) -> None:
+            """Say that a source starts helpers: what they use is ours, not the job's."""
 
         def io(self) -> list[int] | None:
             """What the whole job read and wrote: characters, then bytes of storage."""

@@ -100,20 +100,11 @@ class PsSource:
         self._job = job
         self._keys = keys
         self._tool = command.Tool(path)
+        job.lend(self._tool)
         self._clock = clock
         self._before: dict[str, tuple[float, float]] = {}
         self._commands: dict[str, str] = {}
         self._read_at = clock()
-
-    @property
-    def helper_usage(self) -> command.Usage:
-        """What our own `ps` calls used, which the kernel counts with the job's reaped processes."""
-        return self._tool.usage
-
-    @property
-    def helper_pids(self) -> tuple[int, ...]:
-        """Calls of ours that hang in the kernel: children of the recorder, but not of the job."""
-        return self._tool.strays
 
     def read(self) -> "Iterable[Reading]":
         """Ask about every live process of the job; one that ended meanwhile has no row."""

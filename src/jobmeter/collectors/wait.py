@@ -5,8 +5,6 @@ CPU and IO are telescoping sums over live processes and everything reaped so far
 its children's usage away. `wait_task_clock` (perf, inherited by every descendant) sees those too.
 """
 
-import resource
-
 from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
 from jobmeter.probes import libc, procfs
 
@@ -22,6 +20,10 @@ def _counter(key: str, unit: Unit, about: str) -> Measurement:
     return Measurement(key, Kind.COUNTER, unit, Scope.JOB, (Reduce.DELTA,), (Stat.TOTAL,), about)
 
 
+def _size(key: str, about: str) -> Measurement:
+    return Measurement(key, Kind.GAUGE, Unit.BYTES, Scope.JOB, (Reduce.MAX,), (), about)
+
+
 MEASUREMENTS = (
     _counter("wait_cputime", Unit.SECONDS, "CPU time of all processes of the job, ended ones included"),
     _counter(
@@ -29,15 +31,8 @@ MEASUREMENTS = (
         Unit.SECONDS,
         "CPU time by an inherited perf task clock, auto-reaped children included",
     ),
-    Measurement(
-        "wait_maxrss",
-        Kind.GAUGE,
-        Unit.BYTES,
-        Scope.JOB,
-        (Reduce.MAX,),
-        (),
-        "largest resident size of any reaped process",
-    ),
+    _size("wait_maxrss", "largest resident size of any reaped process"),
+    _size("wait_maxrss_floor", "the recorder's own size: no reaped process was larger"),
     _counter("wait_read_bytes", Unit.BYTES, "bytes the job caused to be read from storage"),
     _counter(
         "wait_write_bytes", Unit.BYTES, "bytes the job caused to be written to storage, less those cancelled"
@@ -79,15 +74,18 @@ class WaitSource:
     def _reaped(self) -> "Iterator[Reading]":
         if not self._job.ours:
             return
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        maxrss = usage.ru_maxrss * 1024
+        usage = self._job.reaped()
         # a process inherits the size of the one that forked it: below that floor the value says nothing
-        if "wait_maxrss" in self._keys and maxrss > self._job.recorder_rss_bytes:
-            yield "wait_maxrss", "", maxrss
-        if "wait_majflt" in self._keys:
-            yield "wait_majflt", "", usage.ru_majflt
-        if "wait_minflt" in self._keys:
-            yield "wait_minflt", "", usage.ru_minflt
+        if usage.maxrss_bytes > self._job.recorder_rss_bytes:
+            yield from self._chosen("wait_maxrss", usage.maxrss_bytes)
+        elif not self._job.processes:
+            yield from self._chosen("wait_maxrss_floor", self._job.recorder_rss_bytes)
+        yield from self._chosen("wait_majflt", usage.majflt)
+        yield from self._chosen("wait_minflt", usage.minflt)
+
+    def _chosen(self, key: str, value: int) -> "Iterator[Reading]":
+        if key in self._keys:
+            yield key, "", value
 
     def _io(self) -> "Iterator[Reading]":
         totals = self._job.io()

@@ -1,6 +1,7 @@
 """The job being recorded: its processes, its accounts, and the one way to signal it."""
 
 import os
+import resource
 
 from jobmeter.probes import procfs
 
@@ -8,15 +9,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jobmeter.collectors import Helper
     from jobmeter.probes.cgroupfs import OwnCgroup
     from jobmeter.probes.paths import Paths
     from jobmeter.recording.processes import Process, ProcessTable
+
+
+class Reaped:
+    """Accounts of processes that ended."""
+
+    __slots__ = ("majflt", "maxrss_bytes", "minflt")
+
+    def __init__(self, maxrss_bytes: int, minflt: int, majflt: int) -> None:
+        self.maxrss_bytes = maxrss_bytes
+        self.minflt = minflt
+        self.majflt = majflt
 
 
 class Job:
     """A running command and everything it started."""
 
     __slots__ = (
+        "_helpers",
         "_reaped",
         "_thread_io",
         "group",
@@ -47,6 +61,7 @@ class Job:
         self.task_clock_fd = task_clock_fd
         self.recorder_rss_bytes = recorder_rss_bytes
         self.table: ProcessTable | None = None
+        self._helpers: list[Helper] = []
         self._reaped: tuple[int, list[int]] | None = None
         self._thread_io = f"self/task/{os.getpid()}"
 
@@ -59,9 +74,14 @@ class Job:
                 None if self.own_cgroup is None or not self.own_cgroup.directories else self.own_cgroup.pids
             )
             self.table = ProcessTable(
-                self.paths.proc, os.getpid(), self.pid, list_pids=listing, reaps=self.ours
+                self.paths.proc,
+                os.getpid(),
+                self.pid,
+                list_pids=listing,
+                reaped_ns=self._reaped_ns if self.ours else None,
             )
-        self.table.refresh(full=full)
+        strays = [pid for tool in self._helpers for pid in tool.strays]
+        self.table.refresh(full=full, helpers=frozenset(strays))
 
     @property
     def processes(self) -> "Mapping[int, Process]":
@@ -71,8 +91,28 @@ class Job:
     @property
     def cpu_ns(self) -> int:
         """CPU time of the whole job so far."""
-        reaped = procfs.reaped_ns() if self.ours else 0
+        reaped = self._reaped_ns() if self.ours else 0
         return reaped if self.table is None else max(reaped, self.table.cpu_ns)
+
+    def _reaped_ns(self) -> int:
+        return procfs.reaped_ns() - sum(tool.usage.cpu_ns for tool in self._helpers)
+
+    def lend(self, tool: "Helper") -> None:
+        """Keep apart what a source's helpers use: the kernel counts them with the job's reaped processes."""
+        self._helpers.append(tool)
+
+    def reaped(self) -> Reaped:
+        """What ended processes of the job left in our accounts."""
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        helpers = [tool.usage for tool in self._helpers]
+        maxrss_bytes = usage.ru_maxrss * 1024
+        # at or below the largest helper nobody can tell whose it was
+        known = maxrss_bytes > max((helper.maxrss_bytes for helper in helpers), default=0)
+        return Reaped(
+            maxrss_bytes if known else 0,
+            usage.ru_minflt - sum(helper.minflt for helper in helpers),
+            usage.ru_majflt - sum(helper.majflt for helper in helpers),
+        )
 
     def io(self) -> "list[int] | None":
         """What the whole job read and wrote: live processes, and what this process reaped."""
@@ -91,7 +131,10 @@ class Job:
         own = procfs.read_io(self.paths.proc, self._thread_io)
         if whole is None or own is None:
             return None
-        self._reaped = (reaped_ns, [all_ - mine for all_, mine in zip(whole, own, strict=True)])
+        apart = [
+            sum(accounts) for accounts in zip(own, *(tool.usage.io for tool in self._helpers), strict=True)
+        ]
+        self._reaped = (reaped_ns, [all_ - mine for all_, mine in zip(whole, apart, strict=True)])
         return self._reaped[1]
 
     def redact(self, text: str) -> str:

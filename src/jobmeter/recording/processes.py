@@ -78,7 +78,7 @@ class ProcessTable:
         "_list",
         "_listed",
         "_proc",
-        "_reaps",
+        "_reaped_ns",
         "_recorder",
         "cpu_ns",
         "io_totals",
@@ -94,14 +94,14 @@ class ProcessTable:
         first: int,
         *,
         list_pids: "Callable[[], list[int]] | None",
-        reaps: bool,
+        reaped_ns: "Callable[[], int] | None",
     ) -> None:
         self._proc = proc
         self._recorder = recorder
         self._list = list_pids
         self._listed: set[int | str] = set()
-        self._helpers: set[int] = set()
-        self._reaps = reaps
+        self._helpers: frozenset[int] = frozenset()
+        self._reaped_ns = reaped_ns
         self._descriptors = _descriptor_budget()
         self.live: dict[int, Process] = {}
         self.cpu_ns = 0
@@ -111,18 +111,15 @@ class ProcessTable:
         self.io_unreadable = False
         self._admit(first)
 
-    def ignore(self, pid: int) -> None:
-        """Leave a helper of the recorder's out of the job."""
-        self._helpers.add(pid)
-
-    def refresh(self, *, full: bool) -> None:
-        """Look at every process once; `full` also re-reads those that were idle."""
+    def refresh(self, *, full: bool, helpers: "frozenset[int]" = frozenset()) -> None:
+        """Look at every process once; `full` also re-reads those that were idle, `helpers` are not the job's."""
+        self._helpers = helpers
         for process in self.live.values():
             process.fresh = process.moved = process.looked = False
         total_ns = 0
         for _ in range(_PASSES):
             self._discover()
-            total_ns = procfs.reaped_ns() if self._reaps else 0
+            total_ns = 0 if self._reaped_ns is None else self._reaped_ns()
             live_ns, vanished = self._pass(full)
             total_ns += live_ns
             if not vanished:
@@ -211,7 +208,7 @@ class ProcessTable:
         while progress:
             progress = False
             for pid, ppid in list(parents.items()):
-                if (ppid == self._recorder and self._reaps) or ppid in self.live:
+                if (ppid == self._recorder and self._reaped_ns is not None) or ppid in self.live:
                     del parents[pid]
                     self._admit(pid)
                     progress = True

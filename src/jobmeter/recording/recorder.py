@@ -167,13 +167,7 @@ class Recorder:
         chosen = self.plan.selection
         accounts = Accounts(self._job, None if chosen is None else chosen.definitions)
         self._write_context(accounts)
-        return {"samples": 0, "summary": self._with_floor(accounts.summary)}
-
-    def _with_floor(self, summary: "dict[str, int | float | str]") -> "dict[str, int | float | str]":
-        """Where no process outgrew the recorder, its size is all that is known of the largest."""
-        if "wait_maxrss" not in summary and self._job.ours:
-            summary["wait_maxrss_floor"] = self.plan.recorder_rss_bytes
-        return summary
+        return {"samples": 0, "summary": accounts.summary}
 
     def _last_sample(self, children_left: bool) -> "Record":
         from jobmeter.recording import exactness
@@ -192,7 +186,7 @@ class Recorder:
         inexact = exactness.judge(summary, self._job, self._watch, subreaper=self.plan.subreaper)
         return {
             "samples": sampler.samples,
-            "summary": self._with_floor(summary),
+            "summary": summary,
             **_present("by_command", sampler.attribution.records()),
             **_present("processes_left", left),
             **_present("inexact", inexact),

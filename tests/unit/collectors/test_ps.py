@@ -150,12 +150,14 @@ def test_only_selected_keys_are_yielded(sleepers: list[int]) -> None:
 
 
 def test_what_our_own_calls_used_is_known(sleepers: list[int]) -> None:
-    source = ps.PsSource(LiveJob(*sleepers), ALL, shutil.which("ps") or "")
-    assert source.helper_usage.cpu_ns == 0
+    job = LiveJob(*sleepers)
+    source = ps.PsSource(job, ALL, shutil.which("ps") or "")
+    (tool,) = job.helpers
+    assert tool.usage.cpu_ns == 0
     source.read()
-    assert 0 < source.helper_usage.cpu_ns < 1e9
-    assert source.helper_usage.io[0] > 100  # ps reads the kernel's files
-    assert source.helper_pids == ()
+    assert 0 < tool.usage.cpu_ns < 1e9
+    assert tool.usage.io[0] > 100  # ps reads the kernel's files
+    assert tool.strays == ()
 
 
 def test_a_machine_without_ps_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
