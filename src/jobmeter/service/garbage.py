@@ -6,6 +6,7 @@ import time
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 
 from jobmeter.errors import UsageError
@@ -95,17 +96,12 @@ def collect_garbage(home: str, keep: Keep, *, dry_run: bool = False, now: float 
 
 def choose(closed: Sequence[Run], keep: Keep, now: float) -> list[Run]:
     """Choose the closed runs that the rules do not keep; `closed` is newest first."""
-    doomed: list[Run] = []
-    kept_bytes = 0
-    for place, run in enumerate(closed):
-        size = run.disk_bytes or 0
-        if _stays(place, run, keep, now) and (
-            keep.size_bytes is None or kept_bytes + size <= keep.size_bytes
-        ):
-            kept_bytes += size
-        else:
-            doomed.append(run)
-    return doomed
+    staying = [run for place, run in enumerate(closed) if _stays(place, run, keep, now)]
+    if keep.size_bytes is not None:
+        sizes = accumulate(run.disk_bytes or 0 for run in staying)
+        staying = [run for run, size in zip(staying, sizes, strict=True) if size <= keep.size_bytes]
+    kept = {run.run_id for run in staying}
+    return [run for run in closed if run.run_id not in kept]
 
 
 def _stays(place: int, run: Run, keep: Keep, now: float) -> bool:

@@ -84,7 +84,9 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
 
 
-def _refuse(kind: type, _: object) -> object:
+def _refuse(kind: type, found: object) -> object:
+    if kind is object:
+        return found
     raise ValueError(f"no {kind.__name__} belongs in a brief")
 
 

@@ -1,0 +1,115 @@
+import math
+
+import pytest
+
+from jobmeter.runfolder import lines
+
+
+def one(line: bytes) -> dict[tuple[str, str], object] | None:
+    reader = lines.WindowReader()
+    windows = reader.read([line])
+    assert reader.bad == (0 if windows else 1)
+    return dict(windows[0].values) if windows else None
+
+
+def test_a_window_keeps_numbers_instances_labels_and_tallies() -> None:
+    text = (
+        b'{"timestamp":"2026-11-15T09:50:02.123Z","num_samples":10,"clock":{"proc":[1.5,11.5]},'
+        b'"measurements":{"wait_cputime":3.981,"proc_rss":{"7@9":4096,"rest":1},'
+        b'"proc_state":{"7@9":{"S":9,"R":1}},"proc_cmd":{"7@9":"make -j4"}}}'
+    )
+    (window,) = lines.WindowReader().read([text])
+    assert window.timestamp == 1794736202.123
+    assert window.num_samples == 10
+    assert window.clock == {"proc": (1.5, 11.5)}
+    assert window.values == {
+        ("wait_cputime", ""): 3.981,
+        ("proc_rss", "7@9"): 4096,
+        ("proc_rss", "rest"): 1,
+        ("proc_state", "7@9"): {"S": 9, "R": 1},
+        ("proc_cmd", "7@9"): "make -j4",
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"garbage",
+        b"{",
+        b"[]",
+        b"null",
+        b'{"timestamp":1}',
+        b'{"measurements":{}}',
+        b"\x00" * 40,
+        b'{"a":' * 3000,
+    ],
+)
+def test_a_line_that_is_no_window_is_counted(line: bytes) -> None:
+    assert one(line) is None
+
+
+def test_an_empty_line_is_nothing() -> None:
+    reader = lines.WindowReader()
+    assert reader.read([b"", b"  "]) == []
+    assert reader.bad == 0
+
+
+def test_null_and_true_are_no_measurements() -> None:
+    line = b'{"timestamp":"2026-11-15T09:50:02Z","measurements":{"a_b":null,"a_c":true,"a_d":1,"a_e":{"x":null,"y":2}}}'
+    assert one(line) == {("a_d", ""): 1, ("a_e", "y"): 2}
+
+
+def test_unknown_fields_of_a_newer_schema_do_no_harm() -> None:
+    line = b'{"timestamp":"2026-11-15T09:50:02Z","flavour":{"x":[1]},"measurements":{"a_b":1}}'
+    assert one(line) == {("a_b", ""): 1}
+
+
+def test_bytes_that_are_not_utf8_survive() -> None:
+    line = b'{"timestamp":"2026-11-15T09:50:02Z","measurements":{"proc_cmd":{"7@9":"caf\xe9"}}}'
+    values = one(line)
+    assert values == {("proc_cmd", "7@9"): "caf\udce9"}
+    assert str(values["proc_cmd", "7@9"]).encode("utf-8", "surrogateescape") == b"caf\xe9"
+
+
+def test_a_lone_surrogate_as_the_recorder_writes_it_survives() -> None:
+    line = b'{"timestamp":"2026-11-15T09:50:02Z","measurements":{"proc_cmd":{"7@9":"caf\\udce9"}}}'
+    assert one(line) == {("proc_cmd", "7@9"): "caf\udce9"}
+
+
+def test_numbers_json_has_no_word_for_are_kept() -> None:
+    line = b'{"timestamp":"2026-11-15T09:50:02Z","measurements":{"a_b":NaN,"a_c":Infinity,"a_d":9007199254740993}}'
+    values = one(line)
+    assert values is not None
+    assert math.isnan(float(str(values["a_b", ""])))
+    assert values["a_c", ""] == math.inf
+    assert values["a_d", ""] == 9007199254740993
+
+
+def test_a_crooked_clock_costs_the_clock_and_not_the_window() -> None:
+    line = b'{"timestamp":"2026-11-15T09:50:02Z","clock":{"proc":[1],"wait":[1,2]},"measurements":{"a_b":1}}'
+    (window,) = lines.WindowReader().read([line])
+    assert window.clock == {"wait": (1.0, 2.0)}
+
+
+def test_a_time_without_a_zone_is_utc() -> None:
+    assert lines.moment("2026-11-15T09:50:02") == 1794736202.0
+    assert lines.moment("yesterday") is None
+    assert lines.moment(5) is None
+
+
+def test_an_event_keeps_its_details() -> None:
+    event = lines.event(
+        b'{"timestamp":"2026-11-15T09:50:02Z","type":"oom_kill","details":{"n":1},"measurements":{"a_b":2}}'
+    )
+    assert event is not None
+    assert (event.type, event.details, event.measurements) == ("oom_kill", {"n": 1}, {"a_b": 2})
+    assert lines.event(b'{"type":"oom_kill"}') is None
+
+
+def test_a_step_keeps_its_numbers() -> None:
+    step = lines.step(
+        b'{"timestamp":"2026-11-15T09:50:02Z","step":7,"rank":1,"source":"log","metrics":{"loss":2,"x":"y"}}'
+    )
+    assert step is not None
+    assert (step.step, step.rank, step.source, step.metrics) == (7, 1, "log", {"loss": 2.0})
+    assert lines.step(b'{"timestamp":"2026-11-15T09:50:02Z","metrics":{}}') is None
