@@ -10,7 +10,7 @@ from jobmeter.cli import common
 from jobmeter.cli.render import screen, text
 from jobmeter.errors import UsageError
 from jobmeter.model.panel import Chart
-from jobmeter.service import plot_output, plotting, runs
+from jobmeter.service import plot_output, plot_view, plotting
 
 PIPE_COLUMNS = 80
 SMALLEST_ROWS = 12
@@ -41,7 +41,7 @@ def main(args: argparse.Namespace) -> int:
     """Draw the run."""
     output = Path(args.output) if args.output is not None else None
     _check(args, output)
-    view = runs.view(common.home_of(args), args.run)
+    view = plot_view.view(common.home_of(args), args.run)
     out = screen.standard_output()
     columns = args.width or out.width or PIPE_COLUMNS
     buckets = BUCKETS if output is not None or args.json else 2 * columns

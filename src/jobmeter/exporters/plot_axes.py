@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 SMALL = 8.0
 HEADROOM = 1.06
+FEW_POINTS = 60
 FAINT_DASH = (0, (4, 2))
 LIMIT_DASH = (0, (5, 3))
 
@@ -61,7 +62,7 @@ def _dress(axes: "Axes", chart: Chart, made: Panel, theme: Theme, pixels: float)
     axes.spines["bottom"].set_color(theme.axis)
     axes.grid(True, axis="both", color=theme.grid, lw=0.8)
     axes.tick_params(length=0, labelsize=SMALL, labelcolor=theme.muted, pad=5)
-    values = plot_ticks.value_ticks(made.quantity, made.top * HEADROOM, max(2, int(pixels / 34)))
+    values = plot_ticks.value_ticks(made.quantity, made.top * HEADROOM, max(2, int(pixels / 28)))
     axes.set_yticks(values, [plot_ticks.tick(made.quantity, value) for value in values])
     moments = plot_ticks.time_ticks(0.0, chart.seconds, 8)
     axes.set_xticks(moments, [plot_ticks.moment(seconds) for seconds in moments])
@@ -91,7 +92,7 @@ def _draw_line(axes: "Axes", line: Line, colour: str, *, filled: bool) -> None:
     values = _numbers(line.values)
     faint = line.role is Role.FAINT
     width = 1.6 if line.role is Role.MAIN else 1.2
-    sparse = len(line.times) <= 60 and not line.step
+    sparse = not line.step and (len(line.times) <= FEW_POINTS or None in line.values)
     axes.plot(
         line.times,
         values,

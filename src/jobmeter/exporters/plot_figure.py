@@ -21,7 +21,7 @@ PANEL_HEIGHT = 118
 """Of a panel's axes where no height was asked for; in hundredths of an inch, as all of a layout."""
 LEFT, RIGHT, ROW, GAP = 86.0, 34.0, 17.0, 16.0
 HEADER, FOOT = 64.0, 22.0
-SWATCH, SPACE, LETTER, HEADING_LETTER, TITLE_LETTER = 20.0, 16.0, 6.1, 8.5, 11.0
+SWATCH, SPACE, LETTER, HEADING_LETTER, TITLE_LETTER = 20.0, 16.0, 5.7, 8.5, 11.0
 FACT_GAP = "  ·  "
 
 METADATA: dict[str, dict[str, Any]] = {

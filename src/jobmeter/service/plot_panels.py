@@ -136,7 +136,7 @@ def pressure(source: Source) -> Answer:
 
 def cpu_by_command(source: Source) -> Answer:
     """Stack the cores of each command under the total of record; the gap is what sampling missed."""
-    key = _process_key(source.view, ("cputime",), Kind.COUNTER)
+    key = _process_key(source.view, "cputime", Kind.COUNTER)
     layers = plot_who.cpu_layers(source.view, key, source.axis) if key else ()
     if not layers:
         return "no CPU time of single processes was measured"
@@ -144,21 +144,14 @@ def cpu_by_command(source: Source) -> Answer:
     lines = list(layers)
     if series is not None and source.is_counter(series.key):
         points = plot_who.mean_over(layers[0].times, source.points(series))
-        made = plot_series.make_line(
-            points, source.axis, step=True, label="all", key=series.key, role=Role.MAIN
+        lines.append(
+            plot_series.make_line(points, source.axis, step=True, label="all", key=series.key, role=Role.MAIN)
         )
-        lines.append(made)
     note = cpu_shares(source.view.run)
-    return plot_peaks.finish(
-        Panel(
-            name="cpu_by_command",
-            title="CPU by command",
-            quantity=Quantity.CORES,
-            lines=tuple(lines),
-            top=0,
-            note=note,
-        )
+    made = Panel(
+        name="cpu_by_command", title="CPU by command", quantity=Quantity.CORES, lines=tuple(lines), top=0
     )
+    return plot_peaks.finish(replace(made, note=note))
 
 
 def cpu_shares(run: Run) -> str:
@@ -169,20 +162,14 @@ def cpu_shares(run: Run) -> str:
 
 def memory_by_command(source: Source) -> Answer:
     """Stack the resident memory of each command; shared pages count in each."""
-    key = _process_key(source.view, ("rss",), Kind.GAUGE)
+    key = _process_key(source.view, "rss", Kind.GAUGE)
     layers = plot_who.memory_layers(source.view, key, source.axis) if key else ()
-    if not layers or len(layers[0].times) < 2:
+    if not layers or len(layers[0].times) < 3:
         return "no memory of single processes was measured twice"
-    return plot_peaks.finish(
-        Panel(
-            name="memory_by_command",
-            title="memory by command",
-            quantity=Quantity.BYTES,
-            lines=layers,
-            top=0,
-            note="resident memory; shared pages count in each process",
-        )
+    made = Panel(
+        name="memory_by_command", title="memory by command", quantity=Quantity.BYTES, lines=layers, top=0
     )
+    return plot_peaks.finish(replace(made, note="resident memory; shared pages count in each process"))
 
 
 def _cpu_series(source: Source) -> Series | None:
@@ -244,7 +231,7 @@ def _tool_rank(key: str) -> int:
 
 def _counted(source: Source) -> Line | None:
     """Count the processes of each report; only gauges that are written every time can be counted."""
-    key = _process_key(source.view, ("rss",), Kind.GAUGE)
+    key = _process_key(source.view, "rss", Kind.GAUGE)
     if key is None or source.view.run.provenance.origin == "jobmeter":
         return None
     counts: dict[float, int] = {}
@@ -259,17 +246,13 @@ def _counted(source: Source) -> Line | None:
     return source.line(series, "seen", Role.MAIN)
 
 
-def _process_key(view: RunView, quantities: tuple[str, ...], kind: Kind) -> str | None:
-    """Choose the per-process key with the most points among the tools that recorded the quantity."""
-    points: dict[str, int] = {}
+def _process_key(view: RunView, quantity: str, kind: Kind) -> str | None:
+    """Choose the per-process key with the most points, else one that was recorded for brief lives only."""
+    keys = [m.key for m in view.run.definitions.values() if m.scope is Scope.PROCESS and m.kind is kind]
+    points = {key: 0 for key in keys if key.partition("_")[2] == quantity}
     for (key, instance), series in view.series.items():
-        definition = view.run.definitions.get(key)
-        if (
-            instance
-            and key.partition("_")[2] in quantities
-            and (definition is None or definition.kind is kind)
-        ):
-            points[key] = points.get(key, 0) + len(series.times)
+        if instance and key in points:
+            points[key] += len(series.times)
     return max(points, key=lambda key: points[key], default=None)
 
 

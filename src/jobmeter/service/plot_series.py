@@ -18,6 +18,9 @@ Points = tuple[list[float], list[float | None]]
 SILENCE_RATIO = 10.0
 """A pause this many times the usual interval is a hole, not a slow sample."""
 SILENCE_SECONDS = 5.0
+GAP_RATIO = 5.0
+GAP_SHARE = 0.01
+"""A gap shorter than a hundredth of the plot cannot be seen in it, and is not worth breaking a line for."""
 EDGE = 1e-6
 """Share of a bucket by which a time may miss its edge and still lie on it."""
 
@@ -29,7 +32,10 @@ class Axis:
     start: float
     seconds: float
     buckets: int
+    gap: float = inf
+    """A gauge not read for longer than this is not known in between: its line breaks."""
     silences: tuple[tuple[float, float], ...] = ()
+    """Stretches in which nothing at all was read."""
 
 
 def axis_of(view: RunView, buckets: int) -> Axis:
@@ -41,39 +47,52 @@ def axis_of(view: RunView, buckets: int) -> Axis:
     if view.run.wall_seconds is not None:
         ends.append(view.run.wall_seconds)
     seconds = max([*ends, 0.0])
-    return Axis(start=start, seconds=seconds, buckets=buckets, silences=_silences(view, start))
+    times = sorted(_moments(view))
+    usual = _usual_gap(times)
+    return Axis(
+        start=start,
+        seconds=seconds,
+        buckets=buckets,
+        gap=max(GAP_RATIO * usual, GAP_SHARE * seconds),
+        silences=_silences(times, start, usual),
+    )
 
 
 def sample_count(view: RunView) -> int:
     """Count the moments at which anything of the whole job was read."""
+    return len(_moments(view))
+
+
+def _moments(view: RunView) -> set[float]:
     whole = [s.times for s in view.series.values() if s.instance == ""]
-    return len(set().union(*(whole or [s.times for s in view.series.values()])))
+    return set().union(*(whole or [s.times for s in view.series.values()]))
 
 
-def _silences(view: RunView, start: float) -> tuple[tuple[float, float], ...]:
-    times = sorted(set().union(*(s.times for s in view.series.values() if s.instance == "")))
-    gaps = [after - before for before, after in itertools.pairwise(times)]
-    if not gaps:
-        return ()
-    usual = sorted(gaps)[len(gaps) // 2]
+def _usual_gap(times: list[float]) -> float:
+    gaps = sorted(after - before for before, after in itertools.pairwise(times))
+    return gaps[len(gaps) // 2] if gaps else 0.0
+
+
+def _silences(times: list[float], start: float, usual: float) -> tuple[tuple[float, float], ...]:
     longest = max(SILENCE_RATIO * usual, SILENCE_SECONDS)
     return tuple(
-        (before - start, before - start + gap)
-        for before, gap in zip(times, gaps, strict=False)
-        if gap > longest
+        (before - start, after - start)
+        for before, after in itertools.pairwise(times)
+        if after - before > longest
     )
 
 
 def gauge_points(series: Series, axis: Axis, scale: float = 1.0) -> Points:
-    """Place a gauge's readings on the axis, with a break in every silence."""
+    """Place a gauge's readings on the axis, with a break where it was not read for long."""
     start = axis.start
     times = [moment - start for moment in series.times]
     values = [value * scale if isfinite(value) else None for value in series.values]
-    for begin, _ in reversed(axis.silences):
-        after = bisect_right(times, begin)
-        if 0 < after < len(times):
-            times.insert(after, times[after])
-            values.insert(after, None)
+    # processes are written only when they move: their silence is a value that holds
+    if axis.gap < axis.seconds and series.instance == "":
+        for after in range(len(times) - 1, 0, -1):
+            if times[after] - times[after - 1] > axis.gap:
+                times.insert(after, times[after])
+                values.insert(after, None)
     return times, values
 
 

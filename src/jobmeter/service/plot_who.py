@@ -13,9 +13,17 @@ from jobmeter.model.view import Process, RunView, Series
 from jobmeter.service import plot_series
 
 LAYERS = 6
+SMALLEST_SHARE = 0.01
+"""A command below this share of the whole is not worth a colour: it is part of `other`."""
 OTHER = "other"
 REST = "rest"
 """The instance under which the recorder sums the processes it did not list one by one."""
+
+SAME_REPORT = 0.05
+"""Seconds within which two moments belong to one report."""
+
+Held = tuple[str, float, float, float]
+"""What a command held: its name, from, to, how much."""
 
 INTERPRETERS = frozenset(
     ("bash", "dash", "java", "julia", "node", "perl", "python", "Rscript", "ruby", "sh", "zsh")
@@ -42,32 +50,42 @@ def command_name(command: str) -> str:
 
 def cpu_layers(view: RunView, key: str, axis: plot_series.Axis) -> tuple[panel.Line, ...]:
     """Stack the cores each command used, from the CPU time of its processes."""
-    owned = _of_key(view, key)
-    edges = _edges([*owned.values()], axis)
-    layers: dict[str, list[float]] = {}
     names = _names(view)
-    for instance, series in owned.items():
-        layer = layers.setdefault(names.get(instance, OTHER), [0.0] * len(edges))
-        for begin, end, rate in plot_series.spans(series, axis):
-            # half a span of slack: clocks of one report differ by microseconds
-            first = bisect_right(edges, begin + 0.5 * min(end - begin, 0.01))
-            for index in range(first, bisect_right(edges, end)):
-                layer[index] += rate
-    return _lines(layers, edges, key, axis, step=True)
+    held: list[Held] = []
+    for instance, series in _of_key(view, key).items():
+        name = names.get(instance, OTHER)
+        held += [(name, begin, end, rate) for begin, end, rate in plot_series.spans(series, axis)]
+    return _stack(held, key, axis)
 
 
 def memory_layers(view: RunView, key: str, axis: plot_series.Axis) -> tuple[panel.Line, ...]:
     """Stack the resident memory of each command; a value holds until it moves or the process ends."""
-    owned = _of_key(view, key)
-    edges = sorted({moment - axis.start for series in owned.values() for moment in series.times})
-    last_seen = {p.instance: p.last_seen - axis.start for p in view.processes if p.last_seen is not None}
     names = _names(view)
-    layers: dict[str, list[float]] = {}
+    owned = _of_key(view, key)
+    reports = _reports(view, axis)
+    last_seen = {p.instance: p.last_seen - axis.start for p in view.processes if p.last_seen is not None}
+    held: list[Held] = []
     for instance, series in owned.items():
-        layer = layers.setdefault(names.get(instance, OTHER), [0.0] * len(edges))
-        ends = edges[-1] if instance == REST else last_seen.get(instance, series.times[-1] - axis.start)
-        _hold(series, layer, edges, max(ends, series.times[-1] - axis.start), axis)
-    return _lines(layers, edges, key, axis, step=False)
+        ends = reports[-1] if instance == REST else last_seen.get(instance, 0.0)
+        name = names.get(instance, OTHER)
+        held += [(name, *piece) for piece in _resident(series, reports, ends, axis)]
+    return _stack(held, key, axis)
+
+
+def _resident(
+    series: Series, reports: list[float], ends: float, axis: plot_series.Axis
+) -> list[tuple[float, float, float]]:
+    """Lay out the sizes of a process: what did not move was not written again, and holds."""
+    pieces: list[tuple[float, float, float]] = []
+    for moment, value in zip(series.times, series.values, strict=True):
+        end = moment - axis.start
+        begin = _report_before(reports, end)
+        if pieces and begin > pieces[-1][1]:
+            pieces.append((pieces[-1][1], begin, pieces[-1][2]))
+        pieces.append((begin, end, value))
+    if ends > pieces[-1][1]:
+        pieces.append((pieces[-1][1], ends, pieces[-1][2]))
+    return pieces
 
 
 def shares(run: Run, total_cpu_seconds: float | None) -> str:
@@ -130,39 +148,47 @@ def _name(process: Process) -> str:
     return command_name(process.command) if process.command else f"pid {process.pid}"
 
 
-def _edges(owned: Sequence[Series], axis: plot_series.Axis) -> list[float]:
-    """List where the stretches of a stack end; the first edge is where the first stretch begins."""
-    stretches = [stretch for series in owned for stretch in plot_series.spans(series, axis)]
-    ends = {end for _, end, _ in stretches}
-    begins = {begin for begin, _, _ in stretches}
-    # a beginning inside an earlier stretch would cut it in two: only those where nothing has ended count
-    return sorted(ends | {min(begins)}) if begins else []
+def _reports(view: RunView, axis: plot_series.Axis) -> list[float]:
+    """List when processes were reported: that is how finely their lives are known."""
+    moments = {moment for (_, instance), s in view.series.items() if instance for moment in s.times}
+    moments |= {p.last_seen for p in view.processes if p.last_seen is not None}
+    return sorted(moment - axis.start for moment in moments)
 
 
-def _hold(
-    series: Series, layer: list[float], edges: list[float], ends: float, axis: plot_series.Axis
-) -> None:
-    moments = [moment - axis.start for moment in series.times]
-    for index in range(bisect_left(edges, moments[0]), bisect_right(edges, ends)):
-        layer[index] += series.values[bisect_right(moments, edges[index]) - 1]
+def _report_before(reports: list[float], moment: float) -> float:
+    index = bisect_left(reports, moment - SAME_REPORT)
+    return reports[index - 1] if index else 0.0
+
+
+def _stack(held: list[Held], key: str, axis: plot_series.Axis) -> tuple[panel.Line, ...]:
+    """Add up what each command held between the edges at which anything changed."""
+    if not held:
+        return ()
+    edges = sorted({end for _, _, end, _ in held} | {min(begin for _, begin, _, _ in held)})
+    layers: dict[str, list[float]] = {}
+    for name, begin, end, value in held:
+        layer = layers.setdefault(name, [0.0] * len(edges))
+        # reports of one moment carry clocks that differ a little: an edge just after a beginning is that beginning
+        for index in range(bisect_right(edges, begin + SAME_REPORT), bisect_right(edges, end)):
+            layer[index] += value
+    return _lines(layers, edges, key, axis)
 
 
 def _lines(
-    layers: dict[str, list[float]], edges: list[float], key: str, axis: plot_series.Axis, *, step: bool
+    layers: dict[str, list[float]], edges: list[float], key: str, axis: plot_series.Axis
 ) -> tuple[panel.Line, ...]:
-    largest = sorted((name for name in layers if name != OTHER), key=lambda name: -sum(layers[name]))
-    merged = {name: layers[name] for name in largest[:LAYERS]}
-    remaining = [layers[name] for name in [*largest[LAYERS:], OTHER] if name in layers]
+    sums = {name: sum(values) for name, values in layers.items()}
+    least = SMALLEST_SHARE * sum(sums.values())
+    ranked = sorted(
+        (name for name in layers if name != OTHER and sums[name] >= least), key=lambda n: -sums[n]
+    )
+    merged = {name: layers[name] for name in ranked[:LAYERS]}
+    remaining = [values for name, values in layers.items() if name not in merged]
     if remaining:
         merged[OTHER] = [sum(values) for values in zip(*remaining, strict=True)]
     return tuple(
         plot_series.make_line(
-            (edges, [None if step and index == 0 else value for index, value in enumerate(values)]),
-            axis,
-            step=step,
-            label=name,
-            key=key,
-            role=panel.Role.STACKED,
+            (edges, [None, *values[1:]]), axis, step=True, label=name, key=key, role=panel.Role.STACKED
         )
         for name, values in merged.items()
         if any(values)

@@ -61,12 +61,29 @@ def test_a_gauge_breaks_where_nothing_was_sampled() -> None:
     assert values[9:12] == [1.0, None, 1.0]
 
 
-def test_a_key_that_is_read_rarely_is_not_silence() -> None:
+def test_a_key_that_is_read_rarely_is_dots_and_not_a_line_through_what_was_not_seen() -> None:
     often = gauge("g", [(second, 1.0) for second in range(1, 71)])
     rarely = gauge("proc_pss_total", [(1, 5.0), (31, 5.0), (61, 5.0)])
     axis = plot_series.axis_of(views.view([often, rarely], wall_seconds=70.0), 1000)
     assert axis.silences == ()
-    assert plot_series.gauge_points(rarely, axis)[1] == [5.0, 5.0, 5.0]
+    assert plot_series.gauge_points(rarely, axis) == (
+        [1.0, 31.0, 31.0, 61.0, 61.0],
+        [5.0, None, 5.0, None, 5.0],
+    )
+
+
+def test_gaps_too_small_to_be_seen_in_a_long_run_do_not_break_a_line() -> None:
+    often = gauge("g", [(second, 1.0) for second in range(1, 7201)])
+    rarely = gauge("proc_pss_total", [(second, 5.0) for second in range(1, 7201, 30)])
+    axis = plot_series.axis_of(views.view([often, rarely], wall_seconds=7200.0), 10_000)
+    assert None not in plot_series.gauge_points(rarely, axis)[1]
+
+
+def test_a_process_that_was_not_written_again_did_not_move() -> None:
+    often = gauge("g", [(second, 1.0) for second in range(1, 71)])
+    process = gauge("proc_rss", [(10, 5.0), (60, 5.0)], "7@1")
+    axis = plot_series.axis_of(views.view([often, process], wall_seconds=70.0), 1000)
+    assert plot_series.gauge_points(process, axis)[1] == [5.0, 5.0]
 
 
 def test_the_axis_reaches_to_the_last_thing_known() -> None:

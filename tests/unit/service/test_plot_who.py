@@ -59,25 +59,40 @@ def test_a_process_that_did_not_move_used_nothing_and_leaves_no_hole() -> None:
 def test_memory_holds_until_it_moves_or_the_process_ends() -> None:
     series = [
         gauge("proc_rss", [(10, 100.0)], "7@1"),
-        gauge("proc_rss", [(10, 10.0), (20, 20.0), (30, 30.0)], "8@2"),
+        gauge("proc_rss", [(10, 10.0), (30, 30.0)], "8@2"),
     ]
-    processes = [process("7@1", "gone", last=20.0), process("8@2", "stays", last=30.0)]
+    processes = [process("7@1", "gone", last=20.0), process("8@2", "stays", last=40.0)]
     lines = plot_who.memory_layers(views.view(series, processes=processes), "proc_rss", AXIS)
-    assert by_name(lines) == {"gone": (100.0, 100.0, 0.0), "stays": (10.0, 20.0, 30.0)}
+    assert lines[0].times == (0.0, 10.0, 20.0, 30.0, 40.0)
+    assert by_name(lines) == {
+        "gone": (None, 100.0, 100.0, 0.0, 0.0),
+        "stays": (None, 10.0, 10.0, 30.0, 30.0),
+    }
 
 
 def test_what_the_recorder_did_not_list_is_other() -> None:
     series = [gauge("proc_rss", [(10, 100.0), (20, 100.0)], "7@1"), gauge("proc_rss", [(10, 5.0)], "rest")]
-    lines = plot_who.memory_layers(views.view(series, processes=[process("7@1", "a")]), "proc_rss", AXIS)
-    assert by_name(lines) == {"a": (100.0, 100.0), "other": (5.0, 5.0)}
+    processes = [process("7@1", "a", last=20.0)]
+    lines = plot_who.memory_layers(views.view(series, processes=processes), "proc_rss", AXIS)
+    assert by_name(lines) == {"a": (None, 100.0, 100.0), "other": (None, 5.0, 5.0)}
 
 
 def test_commands_beyond_the_largest_six_are_other() -> None:
     series = [gauge("proc_rss", [(10, float(n)), (20, float(n))], f"{n}@1") for n in range(1, 10)]
-    processes = [process(f"{n}@1", f"tool{n}") for n in range(1, 10)]
+    processes = [process(f"{n}@1", f"tool{n}", last=20.0) for n in range(1, 10)]
     lines = plot_who.memory_layers(views.view(series, processes=processes), "proc_rss", AXIS)
     assert [line.label for line in lines] == ["tool9", "tool8", "tool7", "tool6", "tool5", "tool4", "other"]
-    assert by_name(lines)["other"] == (6.0, 6.0)
+    assert by_name(lines)["other"] == (None, 6.0, 6.0)
+
+
+def test_a_command_that_is_next_to_nothing_is_other() -> None:
+    series = [
+        gauge("proc_rss", [(10, 1000.0), (20, 1000.0)], "7@1"),
+        gauge("proc_rss", [(10, 5.0), (20, 5.0)], "8@1"),
+    ]
+    processes = [process("7@1", "big", last=20.0), process("8@1", "small", last=20.0)]
+    lines = plot_who.memory_layers(views.view(series, processes=processes), "proc_rss", AXIS)
+    assert by_name(lines) == {"big": (None, 1000.0, 1000.0), "other": (None, 5.0, 5.0)}
 
 
 def test_a_process_whose_command_is_unknown_is_named_by_its_pid() -> None:

@@ -96,7 +96,7 @@ function drawLine(group, panel, line, scale) {
       svg(group, "path", { class: "area" + colour, d: trace(run, line.step) + "L" + floor[1] + "L" + floor[0] + "Z" });
     }
     svg(group, "path", { class: "line " + line.role + colour, d: trace(run, line.step) });
-    if (!line.step && run.length < 60 && run.length * 12 < scale.width) {
+    if (!line.step && (run.length === 1 || run.length < 60 && run.length * 12 < scale.width)) {
       for (const [x, y] of run) svg(group, "circle", { class: "at" + colour, cx: x, cy: y, r: 2.2, "stroke-width": 0 });
     }
   }
