@@ -1,0 +1,91 @@
+"""Every command the README shows works as written."""
+
+import os
+import re
+import shlex
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+QUESTIONS = README.split("## Questions and their commands")[1].split("\n## ")[0]
+
+
+def shown_commands() -> list[str]:
+    """List the commands of the table, `-o` variants included, placeholders filled in."""
+    commands: list[str] = []
+    for row in re.findall(r"^\|[^|]+\|(.+)\|$", QUESTIONS, re.MULTILINE):
+        for text in re.findall(r"`([^`]+)`", row):
+            if text.startswith("jobmeter "):
+                commands.append(text)
+            elif text.startswith("-") and commands:
+                commands.append(f"{commands[-1].split(' -')[0]} {text}")
+    return commands
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("readme")
+    (folder / ".duct" / "logs").mkdir(parents=True)
+    source = ROOT.parent / "shared" / "corpus" / "con-duct-releases" / "v0.23.0"
+    for file in source.glob("multi_*"):
+        (folder / ".duct" / "logs" / file.name).write_bytes(file.read_bytes())
+    run(folder, "run", "--", "sh", "-c", "echo hello; sleep 1.2")
+    return folder
+
+
+def run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    home = {"JOBMETER_HOME": str(folder / "home"), "XDG_CACHE_HOME": str(folder / "cache")}
+    return subprocess.run(
+        [str(ROOT / "jobmeter"), *arguments],
+        cwd=folder,
+        env={**os.environ, **home},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_table_shows_commands() -> None:
+    assert len(shown_commands()) >= 15
+
+
+@pytest.mark.parametrize("shown", [c for c in shown_commands() if "doctor" not in c and "PID" not in c])
+def test_a_command_of_the_table_works(shown: str, place: Path) -> None:
+    words = shlex.split(shown.replace("COMMAND", "sh -c 'echo done'"))
+    result = run(place, *words[1:])
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_attach_records_a_running_job(place: Path) -> None:
+    with subprocess.Popen(["sleep", "0.6"]) as job:
+        result = run(place, "attach", str(job.pid))
+    assert result.returncode == 0, result.stderr
+
+
+def test_doctor_gives_a_verdict(place: Path) -> None:
+    result = run(place, "doctor")
+    assert result.returncode in (0, 1), result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_the_first_command_records_and_summarises(place: Path) -> None:
+    began = time.monotonic()
+    result = run(place, "run", "--", "true")
+    assert result.returncode == 0
+    assert result.stderr.startswith("jobmeter: completed (exit 0) after ")
+    assert time.monotonic() - began < 30
+
+
+def test_every_linked_page_exists() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", README)
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 120
