@@ -6,6 +6,7 @@ right (descendants that change session are seen, a run whose files are deleted i
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -239,6 +240,15 @@ def test_a_wrong_option_is_exit_code_2_and_runs_nothing(desk: Desk) -> None:
     assert not (desk.folder / "proof").exists()
 
 
+def test_help_and_version_are_told() -> None:
+    shown = subprocess.run([*JOBMETER, "--help"], capture_output=True, check=True, text=True).stdout
+    assert shown.startswith("usage: jobmeter duct [options] COMMAND")
+    version = subprocess.run(
+        [*JOBMETER, "run", "--version"], capture_output=True, check=True, text=True
+    ).stdout
+    assert version.startswith("jobmeter duct ")
+
+
 def test_no_command_is_exit_code_2(desk: Desk) -> None:
     assert desk.duct("-q").returncode == 2
 
@@ -391,6 +401,21 @@ def test_output_redirected_to_a_file_is_kept_too(desk: Desk) -> None:
         )
     assert (desk.folder / "log").read_text() == "before\nout\n"
     assert (desk.folder / "x_stdout").read_text() == "out\n"
+
+
+def test_on_a_terminal_the_streams_are_kept_apart_and_the_job_sees_a_terminal(desk: Desk) -> None:
+    code = "test -t 1 && test -t 2 && echo out; echo err >&2"
+    words = shlex.join([*JOBMETER, "-q", "-p", "x_", "sh", "-c", code])
+    shown = subprocess.run(
+        ["script", "-qefc", words, "/dev/null"],
+        cwd=desk.folder,
+        env=desk.environ,
+        capture_output=True,
+        check=True,
+    )
+    assert sorted(shown.stdout.split()) == [b"err", b"out"]
+    assert (desk.folder / "x_stdout").read_bytes() == b"out\n"
+    assert (desk.folder / "x_stderr").read_bytes() == b"err\n"
 
 
 # --- who is measured

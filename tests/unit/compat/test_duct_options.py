@@ -93,3 +93,13 @@ def test_the_help_names_every_option_and_variable() -> None:
     text = duct_options.help_text()
     for word in ("--output-prefix", "--s-i", "--f-t", "-t, --record-types", "DUCT_MESSAGE", "--mode"):
         assert word in text
+
+
+def test_a_file_in_a_usual_place_is_found_without_being_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "duct" / ".env"
+    file.parent.mkdir()
+    file.write_text("DUCT_MESSAGE=from the user's file\n")
+    assert (
+        duct_options.parse(["true"], {"XDG_CONFIG_HOME": str(tmp_path)})[0].message == "from the user's file"
+    )
+    assert duct_options.parse(["true"], {"XDG_CONFIG_HOME": "/nonexistent"})[0].message == ""

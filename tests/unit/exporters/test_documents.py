@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -118,6 +119,12 @@ def test_the_document_holds_the_run_its_definitions_and_every_series() -> None:
             "metrics": {"loss": 0.25},
         }
     ]
+
+
+def test_a_run_of_any_bytes_can_be_written_as_a_document() -> None:
+    odd = RunView(run=replace(VIEW.run, command=("cat", "\udcff")), series={})
+    text = b"".join(json_exporter.render(odd, (), prefix="")[""])
+    assert json.loads(text)["run"]["command"] == ["cat", "\udcff"]
 
 
 @pytest.mark.parametrize("name", exporters.ALL)
