@@ -1,7 +1,6 @@
 """What every reading command shares: `--home`, `--json`, and how JSON leaves the house."""
 
 import argparse
-import errno
 import json
 import os
 import sys
@@ -34,8 +33,8 @@ def _require_readable(home: str) -> None:
     try:
         with os.scandir(os.path.join(home, "runs")) as months:
             for month in months:
-                if month.is_dir() and not os.access(month.path, os.R_OK | os.X_OK):
-                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), month.path)
+                if month.is_dir():
+                    os.scandir(month.path).close()
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:

@@ -51,10 +51,14 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _sum(done: garbage.Collected, *, dry_run: bool) -> str:
-    counts = f"{len(done.removed)} runs, {len(done.emptied)} in the bin, {len(done.compressed)} to compress"
-    if dry_run:
-        return f"nothing was done: {counts}, {units.format_bytes(done.freed_bytes)} to free"
-    return (
-        f"{len(done.removed)} runs deleted, {len(done.emptied)} emptied from the bin, "
-        f"{len(done.compressed)} compressed: {units.format_bytes(done.freed_bytes)} freed"
+    counts = (
+        len(done.removed),
+        len(done.emptied),
+        len(done.compressed),
+        units.format_bytes(done.freed_bytes),
     )
+    if dry_run:
+        return "nothing was done: {} to delete, {} to empty from the bin, {} to compress, {} to free".format(
+            *counts
+        )
+    return "{} deleted, {} emptied from the bin, {} compressed, {} freed".format(*counts)
