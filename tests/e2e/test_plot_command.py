@@ -191,6 +191,10 @@ def test_an_imported_run_of_con_duct_is_plotted_with_its_own_keys(tmp_path: Path
     assert "peak 1.41 GiB" in drawn
     assert "seen (ps_rss)" in drawn
     assert "no IO panel: no IO of the job was measured" in drawn
+    chart = json.loads(plot(tmp_path, "last", "--json").stdout)
+    who = chart["panels"][-1]
+    assert who["name"] == "memory_by_command"
+    assert who["lines"][0]["label"] == "python3 resource_consumer.py"
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,7 @@ def _draw_line(axes: "Axes", line: Line, colour: str, *, filled: bool) -> None:
         marker="o" if sparse else None,
         markersize=2.6,
         solid_joinstyle="round",
+        clip_on=False,
         zorder=2.5 + (line.role is Role.MAIN),
     )
     step: dict[str, Any] = {"step": "pre"} if line.step else {}

@@ -21,18 +21,24 @@ class Area:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """Seconds and values into places."""
+    """Seconds and values into places; a sign stands in the very cell of the dot it belongs to."""
 
     seconds: float
     top: float
+    braille: bool = True
 
     def column(self, seconds: float, columns: int) -> int:
         """Find the column of a moment."""
-        return min(max(round(seconds / self.seconds * (columns - 1)), 0), columns - 1)
+        dots = 2 if self.braille else 1
+        place = round(seconds / self.seconds * (columns * dots - 1)) // dots
+        return min(max(place, 0), columns - 1)
 
     def row(self, value: float, rows: int) -> int:
         """Find the row of a value, 0 at the top."""
-        return min(max(int((1 - value / self.top) * rows), 0), rows - 1)
+        dots = 4 if self.braille else 2
+        height = rows * dots - 1
+        place = (height - round(value / self.top * height)) // dots
+        return min(max(place, 0), rows - 1)
 
     def x(self, seconds: float, raster: Raster) -> float:
         """Place a moment among the dots of a row."""

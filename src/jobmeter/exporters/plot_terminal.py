@@ -216,7 +216,7 @@ def _draw_blocks(
         free = height - sum(len(legend) for legend in legends) - 1 - bool(chart.marks)
         # the first panels, CPU and memory, get the rows that do not divide
         heights = [free // len(block) + (number < free % len(block)) for number in range(len(block))]
-        labels = [_labels(made, rows) for made, rows in zip(block, heights, strict=True)]
+        labels = [_labels(made, rows, style) for made, rows in zip(block, heights, strict=True)]
         gutter = max(cell_len(text) for label in labels for text in label.values()) + 1
         letters = 2 if any(len(made.lines) > 1 for made in block) else 0
         plot = plot_strokes.Area(left=left + gutter + 1, width=width - gutter - 1 - letters, rows=0, top=top)
@@ -266,15 +266,12 @@ def _line_style(made: Panel, number: int) -> str:
     return LINE_STYLES[number % len(LINE_STYLES)]
 
 
-def _labels(made: Panel, rows: int) -> dict[int, str]:
+def _labels(made: Panel, rows: int, style: Style) -> dict[int, str]:
     """Give the tick label of each row of a panel that has one."""
-    ticks = plot_ticks.value_ticks(made.quantity, made.top, max(1, rows // 2 - (rows > 2)))
+    scale = plot_strokes.Scale(seconds=1.0, top=made.top, braille=style.unicode)
     labels: dict[int, str] = {}
-    for value in ticks:
-        row = round((rows - 1) * (1 - value / made.top))
-        labels.setdefault(row, plot_ticks.tick(made.quantity, value))
-    if len(labels) == 1 and rows > 1:
-        labels[0] = plot_ticks.tick(made.quantity, made.top)
+    for value in plot_ticks.value_ticks(made.quantity, made.top, max(1, rows // 2 - (rows > 2))):
+        labels.setdefault(scale.row(value, rows), plot_ticks.tick(made.quantity, value))
     return labels
 
 
@@ -286,7 +283,7 @@ def _draw_wall(canvas: Canvas, area: plot_strokes.Area, labels: dict[int, str], 
 
 
 def _draw_panel(canvas: Canvas, chart: Chart, made: Panel, area: plot_strokes.Area, style: Style) -> None:
-    scale = plot_strokes.Scale(seconds=chart.seconds or 1.0, top=made.top)
+    scale = plot_strokes.Scale(seconds=chart.seconds or 1.0, top=made.top, braille=style.unicode)
     for mark in chart.marks:
         column = area.left + scale.column(mark.seconds, area.width)
         for row in range(area.rows):
@@ -326,7 +323,7 @@ def _draw_letters(canvas: Canvas, made: Panel, area: plot_strokes.Area, scale: p
 
 
 def _draw_time_axis(canvas: Canvas, chart: Chart, left: int, y: int, width: int, style: Style) -> None:
-    scale = plot_strokes.Scale(seconds=chart.seconds or 1.0, top=1.0)
+    scale = plot_strokes.Scale(seconds=chart.seconds or 1.0, top=1.0, braille=style.unicode)
     canvas.put(left - 1, y, style.glyphs.corner + style.glyphs.floor * width, DIM)
     after = left
     for seconds in plot_ticks.time_ticks(0.0, chart.seconds, max(2, width // 9)):

@@ -169,7 +169,9 @@ def memory_by_command(source: Source) -> Answer:
     made = Panel(
         name="memory_by_command", title="memory by command", quantity=Quantity.BYTES, lines=layers, top=0
     )
-    return plot_peaks.finish(replace(made, note="resident memory; shared pages count in each process"))
+    return plot_peaks.finish(
+        replace(made, note="largest resident size in each report; shared pages count in each process")
+    )
 
 
 def _cpu_series(source: Source) -> Series | None:

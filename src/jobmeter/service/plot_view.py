@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from jobmeter.model.measurement import Kind, Scope
-from jobmeter.model.view import RunView, Series, Window
+from jobmeter.model.view import Process, RunView, Series, Window
 from jobmeter.runfolder import lines, tailer
 from jobmeter.service import runs
 
@@ -41,15 +41,29 @@ def with_every_process(found: RunView, windows: Iterable[Window]) -> RunView:
         if m.scope is Scope.PROCESS and m.key.partition("_")[2] in QUANTITIES
     }
     points: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
+    commands: dict[str, str] = {}
     for window in windows:
         for (key, instance), value in window.values.items():
+            if isinstance(value, str) and key.endswith("_cmd"):
+                commands[instance] = value
             if key not in keys or not instance or (key, instance) in found.series:
                 continue
             if isinstance(value, int | float):
                 begin, end = window.clock.get(key.partition("_")[0], (0.0, 0.0))
                 points.setdefault((key, instance), []).append((window.timestamp, float(value), end - begin))
     added = {name: _series(name, taken, keys[name[0]]) for name, taken in points.items()}
-    return replace(found, series=found.series | added)
+    return replace(
+        found, series=found.series | added, processes=(*found.processes, *_unlisted(found, commands))
+    )
+
+
+def _unlisted(found: RunView, commands: dict[str, str]) -> Iterator[Process]:
+    """Yield processes the store has no row of: imported runs know a pid, but not when it was born."""
+    listed = {process.instance for process in found.processes}
+    for instance, command in commands.items():
+        pid = instance.partition("@")[0]
+        if instance not in listed and pid.isdecimal():
+            yield Process(instance=instance, pid=int(pid), command=command)
 
 
 def _series(name: tuple[str, str], points: list[tuple[float, float, float]], kind: Kind) -> Series:

@@ -39,7 +39,7 @@ def describe(view: RunView, *, keys: tuple[str, ...] = (), buckets: int = 1000) 
         notes.append(f"{unmarked} further events are not marked")
     return Chart(
         run_id=view.run.run_id,
-        title=view.run.name or shlex.join(view.run.command) or view.run.run_id,
+        title=_title(view.run),
         status=view.run.status.value,
         facts=_facts(view.run, axis, samples),
         started_at=view.run.started_at,
@@ -49,6 +49,12 @@ def describe(view: RunView, *, keys: tuple[str, ...] = (), buckets: int = 1000) 
         phases=_phases(view, axis),
         notes=tuple(notes),
     )
+
+
+def _title(run: Run) -> str:
+    """Call a run by its name, else by its command; one word with spaces was never split by its recorder."""
+    command = run.command[0] if len(run.command) == 1 else shlex.join(run.command)
+    return run.name or command or run.run_id
 
 
 def _reasons(run: Run, answers: dict[str, plot_panels.Answer]) -> list[str]:

@@ -48,6 +48,15 @@ def test_words_and_unknown_keys_are_not_taken_for_numbers() -> None:
     assert plot_view.with_every_process(found, windows).series == {}
 
 
+def test_commands_of_processes_without_a_row_are_learnt_from_the_windows() -> None:
+    found = views.view([], (views.PROCESS_RSS,), processes=[views.process("7@1", "known")])
+    windows = [
+        window(10, {("proc_cmd", "7@1"): "other", ("ps_cmd", "8"): "make all", ("ps_cmd", "rest"): "x"})
+    ]
+    processes = plot_view.with_every_process(found, windows).processes
+    assert [(process.pid, process.command) for process in processes] == [(7, "known"), (8, "make all")]
+
+
 def test_only_lines_about_processes_are_read_from_the_folder(tmp_path: Path) -> None:
     folder = folders.write_run(tmp_path, seconds=25, processes=2)
     windows = list(plot_view.process_windows(folder))

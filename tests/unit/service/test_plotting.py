@@ -264,6 +264,12 @@ def test_the_facts_name_the_end_the_length_the_start_and_the_host() -> None:
     )
 
 
+def test_a_command_that_was_recorded_as_one_text_is_not_quoted() -> None:
+    assert plotting.describe(views.build_run(command=("make -j4 all",))).title == "make -j4 all"
+    assert plotting.describe(views.build_run(command=("echo", "a b"))).title == "echo 'a b'"
+    assert plotting.describe(views.build_run(command=())).title == "20261115T095001Z-7f3a9c"
+
+
 def test_a_live_run_is_shown_so_far() -> None:
     chart = plotting.describe(views.build_run(status=Status.RUNNING, exit_code=None, wall_seconds=None))
     assert chart.facts[0] == "running, so far"
