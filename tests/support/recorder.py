@@ -81,6 +81,15 @@ class Home:
         return sorted(self.path.glob("runs/*/*"))
 
 
+def leave(process: "subprocess.Popen[bytes]") -> None:
+    """Let go of a recording whose output nobody wants to wait for."""
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+
+
 def only_folder(home: Path) -> Path:
     """Find the one run of a home."""
     (folder,) = home.glob("runs/*/*")

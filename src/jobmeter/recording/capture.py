@@ -18,6 +18,8 @@ STREAMS = {1: "stdout", 2: "stderr"}
 INHERIT, PIPE, PTY = "inherit", "pipe", "pty"
 _CHUNK = 65536
 _ATOMIC = 4096
+_DRAIN_MOST = 1 << 20
+"""A pipe holds no more than this, unless root said so."""
 _EAGAIN, _EIO = 11, 5
 
 
@@ -62,6 +64,19 @@ class Channel:
 
     def pull(self) -> bool:
         """Take what the job wrote and pass it on; False when there was nothing, or the job closed its side."""
+        if not self._take():
+            return False
+        self.push()
+        return True
+
+    def drain(self) -> None:
+        """Take all that the job left in its pipe, so that it is kept even if our reader never reads it."""
+        while self.open and len(self._pending) < _DRAIN_MOST and self._take():
+            continue
+        if self._nonblocking:
+            self.push()
+
+    def _take(self) -> bool:
         try:
             data = os.read(self.source, _CHUNK)
         except BlockingIOError:
@@ -74,8 +89,7 @@ class Channel:
             self.close_source()
             return False
         self._keep(data)
-        self._pending = data
-        self.push()
+        self._pending += data
         return True
 
     def push(self) -> None:
@@ -95,16 +109,16 @@ class Channel:
                 return  # a write beyond what poll promised could block
 
     def _keep(self, data: bytes) -> None:
-        if self._copy is None:
-            return
-        try:
-            written = os.write(self._copy, data)
-        except OSError:
-            written = 0
+        written = 0
+        if self._copy is not None:
+            try:
+                written = os.write(self._copy, data)
+            except OSError:
+                written = 0
         self.captured += written
-        if written < len(data):
+        self.lost += len(data) - written
+        if self._copy is not None and self.lost:
             # a hole would shift every later byte: the copy ends here and says so
-            self.lost += len(data) - written
             os.close(self._copy)
             self._copy = None
 
@@ -131,15 +145,23 @@ class Channel:
             elif not self.pull():
                 return
 
+    def close_sink(self) -> None:
+        """Let go of our reader: it shall see the end as soon as the job's writers are gone."""
+        if self._nonblocking:
+            os.close(self.sink)
+
 
 class Inherited:
     """An output that already was a regular file: indexed by offset, never copied."""
 
-    __slots__ = ("_fd", "indexed", "offset", "path", "stream")
+    __slots__ = ("_appends", "_fd", "indexed", "offset", "path", "stream")
 
     def __init__(self, stream: str, fd: int) -> None:
+        import fcntl
+
         self.stream = stream
         self._fd = fd
+        self._appends = bool(fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_APPEND)
         self.path = os.readlink(f"/proc/self/fd/{fd}") if os.path.exists("/proc/self/fd") else ""
         self.offset = self.position()
         self.indexed = self.offset
@@ -147,9 +169,10 @@ class Inherited:
     def position(self) -> int:
         """Say how far the file is written."""
         try:
-            return max(os.lseek(self._fd, 0, os.SEEK_CUR), 0)
+            # the position of a file opened for appending (>>) stands at 0 until the first write
+            return os.fstat(self._fd).st_size if self._appends else os.lseek(self._fd, 0, os.SEEK_CUR)
         except OSError:
-            return 0
+            return 0  # closed in the meantime
 
 
 class Plan:
@@ -177,10 +200,9 @@ class Plan:
 
 def choose(fd: int, wanted: str, pty: str) -> str:
     """Decide what becomes of one descriptor."""
-    try:
-        mode = os.fstat(fd).st_mode
-    except OSError:
-        return INHERIT  # closed: the job shall find it closed too
+    if not os.get_inheritable(fd):
+        return INHERIT  # the caller closed it, and we fill its place: the job shall find it closed too
+    mode = os.fstat(fd).st_mode
     stream = STREAMS[fd]
     if wanted not in ("auto", "all", stream) or stat.S_ISREG(mode):
         return INHERIT
@@ -195,10 +217,10 @@ def plan(wanted: str, pty: str, folder: str | None, terminal: "Terminal") -> Pla
     """Open what the job's outputs need."""
     made = Plan()
     choices = {fd: choose(fd, wanted, pty) for fd in STREAMS}
-    shared = choices[1] == choices[2] != INHERIT and _same(1, 2)
+    shared = choices[1] == choices[2] and _same(1, 2)
     for fd, choice in choices.items():
         if choice == INHERIT:
-            _inherit(made, fd, wanted)
+            _inherit(made, fd, wanted, shared=fd == 2 and shared)
         elif fd == 2 and shared:
             made.descriptors[2] = made.descriptors[1]
         else:
@@ -208,14 +230,12 @@ def plan(wanted: str, pty: str, folder: str | None, terminal: "Terminal") -> Pla
     return made
 
 
-def _inherit(made: Plan, fd: int, wanted: str) -> None:
-    try:
-        regular = stat.S_ISREG(os.fstat(fd).st_mode)
-    except OSError:
-        return  # closed by the caller
+def _inherit(made: Plan, fd: int, wanted: str, *, shared: bool) -> None:
+    regular = stat.S_ISREG(os.fstat(fd).st_mode)
     if regular and wanted in ("auto", "all", STREAMS[fd]):
-        made.inherited.append(Inherited(STREAMS[fd], fd))
-    else:
+        if not shared:
+            made.inherited.append(Inherited(STREAMS[fd], fd))
+    elif os.get_inheritable(fd):
         made.uncaptured.append(STREAMS[fd])
 
 

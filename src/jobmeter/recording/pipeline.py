@@ -74,9 +74,10 @@ def record(options: "Options", command: list[str]) -> Outcome:
 
 def _end(recorder: Recorder, supervisor: Supervisor, ending: Ending) -> Outcome:
     supervisor.hand_terminal_back()
+    supervisor.drain_outputs()
     outcome = recorder.end(ending, children_left=supervisor.children_left)
     outcome.interrupted_from_terminal = supervisor.interrupted_from_terminal(ending)
-    supervisor.finish_outputs()
     if recorder.plan.own_cgroup is not None:
         recorder.plan.own_cgroup.remove()
+    supervisor.finish_outputs()
     return outcome

@@ -49,6 +49,13 @@ class Inbox:
         if number != _signal.SIGCHLD:
             self.arrived.append(number)
 
+    def release(self) -> None:
+        """Stop listening: from here on a signal means us."""
+        _signal.set_wakeup_fd(-1)
+        for number in FORWARDED:
+            if _signal.getsignal(number) == self._note:
+                _signal.signal(number, _signal.SIG_DFL)
+
     def take(self) -> list[int]:
         """Give the signals that arrived since the last call."""
         try:

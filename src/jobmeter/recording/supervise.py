@@ -264,15 +264,39 @@ class Supervisor:
         """Whether Ctrl-C ended the job: the terminal told its group, but not the script we are part of."""
         return ending.signal == _signal.SIGINT and self._terminal.was_given and not ending.forwarded
 
+    def drain_outputs(self) -> None:
+        """Keep what the job had written when it ended."""
+        for channel in self._outputs.channels:
+            channel.drain()
+
     def finish_outputs(self) -> None:
         """Pass on what is left; where descendants still write, leave a process behind that relays for them."""
+        if any(channel.blocked for channel in self._outputs.channels):
+            self._inbox.release()  # our reader may never read: then we can be ended as `cat` could
         for channel in self._outputs.channels:
             channel.finish()
         open_channels = [channel for channel in self._outputs.channels if channel.open]
         if not open_channels or not self.children_left or os.fork() != 0:
             return
         try:
+            self._stand_apart()
             while any(channel.open for channel in open_channels):
                 self._turn(60.0)
         finally:
             os._exit(0)
+
+    def _stand_apart(self) -> None:
+        """Hold nothing but what is relayed, out of reach of the terminal: others wait for these ends to close."""
+        os.setsid()
+        self._inbox.release()
+        needed = {channel.sink for channel in self._outputs.channels if channel.open}
+        for channel in self._outputs.channels:
+            if not channel.open:
+                channel.close_sink()
+        for name in os.listdir("/proc/self/fd"):
+            fd = int(name)
+            try:
+                if fd not in needed and os.get_inheritable(fd):
+                    os.close(fd)
+            except OSError:
+                continue  # the listing's own
