@@ -51,7 +51,7 @@ class Scale:
 
 def draw(raster: Raster, line: Line, scale: Scale, style: str, number: int) -> None:
     """Draw a line; where samples were folded, the whole stretch between their extremes."""
-    dash = 2 if line.role is Role.FAINT else DASHES[min(number, len(DASHES) - 1)]
+    dash = _dash(line, number)
     previous: tuple[float, float] | None = None
     for index, value in enumerate(line.values):
         x = scale.x(line.times[index], raster)
@@ -65,6 +65,12 @@ def draw(raster: Raster, line: Line, scale: Scale, style: str, number: int) -> N
             raster.stroke(previous or here, here, style, dash)
         _draw_band(raster, line, scale, index, style)
         previous = here
+
+
+def _dash(line: Line, number: int) -> int:
+    if line.role is Role.MAIN:
+        return 1
+    return 2 if line.role is Role.FAINT else DASHES[min(number, len(DASHES) - 1)]
 
 
 def _draw_step(
