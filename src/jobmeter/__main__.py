@@ -1,29 +1,48 @@
-"""Entry point: `run` is dispatched before anything heavier is imported."""
+"""Entry point: commands that record are dispatched before anything heavier is imported."""
 
 import os
 import sys
 
+from jobmeter.cli import RECORDING
+from jobmeter.errors import JobmeterError
+
 
 def main(argv: list[str]) -> int:
     """Run one jobmeter command and return its exit code."""
-    if argv and argv[0] == "run":
-        import gc
+    try:
+        if argv[:1] and argv[0] in RECORDING:
+            return _record(argv[0], argv[1:])
+        from jobmeter.cli import dispatch
 
-        # a recorder makes next to no cycles; looking for them would cost more than recording does
-        gc.set_threshold(50_000)
-        from jobmeter.cli import run
+        return dispatch.main(argv)
+    except JobmeterError as error:
+        complain(error)
+        # whatever stops `run` before the job has begun must not look like the job's own exit code
+        return 125 if argv[:1] == ["run"] else error.exit_code
 
-        return run.main(argv[1:])
-    from jobmeter.cli import dispatch
 
-    return dispatch.main(argv)
+def _record(name: str, argv: list[str]) -> int:
+    import gc
+
+    # a recorder makes next to no cycles; looking for them would cost more than recording does
+    gc.set_threshold(50_000)
+    # importlib.import_module would import `warnings` first
+    code: int = __import__(RECORDING[name], fromlist=["main"]).main(argv)
+    return code
+
+
+def complain(error: JobmeterError) -> None:
+    """Print an expected error: what is wrong, then what to do."""
+    print(f"jobmeter: {error}", file=sys.stderr)
+    if error.hint:
+        print(f"hint: {error.hint}", file=sys.stderr)
 
 
 def start() -> None:
     """Run from the command line; after a recording leave without tearing the interpreter down."""
     _hold_standard_descriptors()
     code = main(sys.argv[1:])
-    if sys.argv[1:2] != ["run"]:
+    if sys.argv[1:2] and sys.argv[1] not in RECORDING:
         sys.exit(code)
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -16,9 +16,7 @@ class UsageError(JobmeterError):
 
 
 class RecordError(JobmeterError):
-    """The recorder could not begin; the job was not started."""
-
-    exit_code = 125
+    """The recorder could not begin; the job was not started. From `run` the exit code is 125."""
 
 
 class StoreError(JobmeterError):

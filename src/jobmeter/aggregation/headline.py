@@ -83,6 +83,7 @@ _LOW_KEYS = (
     "proc_peak_pss_total",
     "psutil_peak_pss_total",
     "wait_maxrss",
+    "ps_peak_rss",
 )
 _HIGH_KEYS = (
     "proc_peak_hwm_total",

@@ -1,1 +1,24 @@
 """One file per command; thin: parse, call a service, print."""
+
+COMMANDS: dict[str, str] = {
+    "bundle": "jobmeter.cli.bundle",
+    "doctor": "jobmeter.cli.doctor",
+    "export": "jobmeter.cli.export",
+    "gc": "jobmeter.cli.gc",
+    "import": "jobmeter.cli.import_",
+    "logs": "jobmeter.cli.logs",
+    "ls": "jobmeter.cli.ls",
+    "measurements": "jobmeter.cli.measurements",
+    "plot": "jobmeter.cli.plot",
+    "pp": "jobmeter.cli.pp",
+    "rm": "jobmeter.cli.rm",
+    "show": "jobmeter.cli.show",
+    "tag": "jobmeter.cli.tag",
+}
+
+RECORDING: dict[str, str] = {
+    "attach": "jobmeter.cli.attach",
+    "duct": "jobmeter.compat.duct",
+    "run": "jobmeter.cli.run",
+}
+"""Commands that parse their own arguments, because the job's command line follows: `main(argv)`."""

@@ -1,4 +1,4 @@
-"""Every command but `run`: find its module, parse its arguments, turn an expected error into one sentence."""
+"""Every command that does not record: find its module, parse its arguments, call it."""
 
 import argparse
 import os
@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import Protocol
 
 import jobmeter
-from jobmeter.errors import JobmeterError, UsageError
+from jobmeter.cli import COMMANDS, RECORDING
+from jobmeter.errors import UsageError
 
 
 class Command(Protocol):
@@ -22,50 +23,16 @@ class Command(Protocol):
         """Carry the command out and return its exit code."""
 
 
-COMMANDS: dict[str, str] = {
-    "bundle": "jobmeter.cli.bundle",
-    "doctor": "jobmeter.cli.doctor",
-    "export": "jobmeter.cli.export",
-    "gc": "jobmeter.cli.gc",
-    "import": "jobmeter.cli.import_",
-    "logs": "jobmeter.cli.logs",
-    "ls": "jobmeter.cli.ls",
-    "measurements": "jobmeter.cli.measurements",
-    "plot": "jobmeter.cli.plot",
-    "pp": "jobmeter.cli.pp",
-    "rm": "jobmeter.cli.rm",
-    "show": "jobmeter.cli.show",
-    "tag": "jobmeter.cli.tag",
-}
-
-RAW: dict[str, str] = {
-    "attach": "jobmeter.cli.attach",
-    "duct": "jobmeter.compat.duct",
-    "run": "jobmeter.cli.run",
-}
-"""Commands that parse their own arguments, because the job's command line follows; `main(argv)`."""
-
-
 def main(argv: list[str]) -> int:
     """Dispatch one command line."""
     try:
         return _dispatch(argv)
-    except JobmeterError as error:
-        complain(error)
-        return error.exit_code
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         # the reader of our output left, as `head` does; keep the interpreter from complaining at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-
-
-def complain(error: JobmeterError) -> None:
-    """Print an expected error: what is wrong, then what to do."""
-    print(f"jobmeter: {error}", file=sys.stderr)
-    if error.hint:
-        print(f"hint: {error.hint}", file=sys.stderr)
 
 
 def _dispatch(argv: list[str]) -> int:
@@ -76,22 +43,18 @@ def _dispatch(argv: list[str]) -> int:
     if name == "--version":
         print(f"jobmeter {jobmeter.__version__}")
         return 0
-    if name in RAW:
-        raw = import_module(RAW[name])
-        code: int = raw.main(rest)
-        return code
     if name not in COMMANDS:
         raise UsageError(
-            f"unknown command: {name}", hint=f"use one of {', '.join(sorted({*COMMANDS, *RAW}))}"
+            f"unknown command: {name}", hint=f"use one of {', '.join(sorted({*COMMANDS, *RECORDING}))}"
         )
-    command: Command = import_module(COMMANDS[name])  # type: ignore[assignment]  # contract test checks the names
+    command: Command = import_module(COMMANDS[name])
     parser = argparse.ArgumentParser(prog=f"jobmeter {name}", description=command.__doc__, allow_abbrev=False)
     command.configure(parser)
     return command.main(parser.parse_args(rest))
 
 
 def _overview() -> str:
-    names = sorted({**COMMANDS, **RAW}.items())
+    names = sorted({**COMMANDS, **RECORDING}.items())
     rows = [
         f"  {name:<13} {(import_module(path).__doc__ or '').strip().splitlines()[0]}" for name, path in names
     ]

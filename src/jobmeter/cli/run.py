@@ -1,9 +1,8 @@
 """Record a command: what it really used, exactly, at a cost nobody notices."""
 
 import os
-import sys
 
-from jobmeter.errors import JobmeterError
+from jobmeter.errors import RecordError
 
 
 def main(argv: list[str]) -> int:
@@ -13,24 +12,14 @@ def main(argv: list[str]) -> int:
     if argv[:1] in (["-h"], ["--help"]):
         print(settings.help_text())
         return 0
-    try:
-        options, command = settings.parse(argv, os.environ, _working_directory())
-        if not command:
-            print("jobmeter: no command to run", file=sys.stderr)
-            print("hint: jobmeter run [options] [--] COMMAND", file=sys.stderr)
-            return 125
-        from jobmeter.recording import pipeline
+    options, command = settings.parse(argv, os.environ, _working_directory())
+    if not command:
+        raise RecordError("no command to run", hint="jobmeter run [options] [--] COMMAND")
+    from jobmeter.recording import pipeline
 
-        outcome = pipeline.record(options, command)
-        outcome.show("none" if options.quiet else options.summary)
-        return outcome.finish()
-    except JobmeterError as error:
-        print(f"jobmeter: {error}", file=sys.stderr)
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
-        return 125
-    except KeyboardInterrupt:
-        return 130  # before the job began; from then on it is the job's to answer
+    outcome = pipeline.record(options, command)
+    outcome.show("none" if options.quiet else options.summary)
+    return outcome.finish()
 
 
 def _working_directory() -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         state: str
         threads: int
         rss_bytes: int
+        vsz_bytes: int
         cpu_ns: int
         """Exact CPU time so far, children not included."""
         start_ticks: int

@@ -33,6 +33,7 @@ MEASUREMENTS = (
     _of_process("proc_rss", Unit.BYTES, "resident set size", _HIGH_AND_LAST),
     _of_process("proc_hwm", Unit.BYTES, "largest resident set size so far (VmHWM)"),
     _of_process("proc_pss", Unit.BYTES, "resident size, shared pages divided by their users", _HIGH_AND_LAST),
+    _of_process("proc_vsz", Unit.BYTES, "address space"),
     _of_process("proc_cputime", Unit.SECONDS, "CPU time of the process itself", _COUNT),
     _of_process("proc_pdcpu", Unit.PERCENT, "CPU over one sampling interval, 100 = one core"),
     _of_process("proc_read_bytes", Unit.BYTES, "read from storage, reaped children included", _COUNT),
@@ -42,6 +43,7 @@ MEASUREMENTS = (
     Measurement("proc_cmd", Kind.LABEL, Unit.NONE, Scope.PROCESS, (Reduce.LAST,), (), "command line"),
     _of_job("proc_count", Unit.COUNT, "processes alive"),
     _of_job("proc_rss_total", Unit.BYTES, "sum of resident sizes, shared pages counted once per process"),
+    _of_job("proc_vsz_total", Unit.BYTES, "sum of address spaces"),
     _of_job("proc_hwm_total", Unit.BYTES, "sum of the largest resident sizes of live processes"),
     _of_job("proc_pss_total", Unit.BYTES, "sum of proportional sizes: shared pages counted once"),
     Measurement(
@@ -107,10 +109,12 @@ class ProcSource:
         "_hwm_total",
         "_job",
         "_keys",
+        "_named",
         "_read_at",
         "_rss",
         "_rss_total",
         "_status_at",
+        "_vsz_total",
     )
 
     def __init__(self, job: "Job", keys: frozenset[str]) -> None:
@@ -122,7 +126,8 @@ class ProcSource:
         self._rss: dict[str, int] = {}
         self._hwm: dict[str, int] = {}
         self._attributed_ns = 0
-        self._count = self._rss_total = self._hwm_total = 0
+        self._count = self._rss_total = self._vsz_total = self._hwm_total = 0
+        self._named: dict[str, str] = {}
         self._status_at = 0.0
         self._read_at = now
 
@@ -159,6 +164,8 @@ class ProcSource:
         self._rss[name] = process.rss_bytes
         if "proc_rss" in keys:
             yield "proc_rss", name, process.rss_bytes
+        if "proc_vsz" in keys:
+            yield "proc_vsz", name, process.vsz_bytes
         if "proc_cputime" in keys:
             yield "proc_cputime", name, process.cpu_ns / 1e9
         if "proc_pdcpu" in keys:
@@ -169,7 +176,9 @@ class ProcSource:
             yield "proc_read_bytes", name, process.io[2]
         if process.io is not None and "proc_write_bytes" in keys:
             yield "proc_write_bytes", name, process.io[3]
-        if "proc_cmd" in keys and before is None:
+        if "proc_cmd" in keys and self._named.get(name) != process.command:
+            # first sight, or another program since exec
+            self._named[name] = process.command
             command = procfs.read_command_line(self._job.paths.proc, process.pid)
             yield "proc_cmd", name, self._job.redact(command) if command else f"[{process.command}]"
 
@@ -185,6 +194,7 @@ class ProcSource:
         """Renew the sums; while every process is idle they stand."""
         self._count = len(processes)
         self._rss_total = sum([process.rss_bytes for process in processes])
+        self._vsz_total = sum([process.vsz_bytes for process in processes])
         known = self._hwm
         self._hwm_total = sum([max(known.get(p.instance, 0), p.rss_bytes) for p in processes])
         self._prune({process.instance for process in processes})
@@ -198,6 +208,8 @@ class ProcSource:
             yield "proc_count", "", len(processes)
         if "proc_rss_total" in self._keys:
             yield "proc_rss_total", "", self._rss_total
+        if "proc_vsz_total" in self._keys:
+            yield "proc_vsz_total", "", self._vsz_total
         if "proc_hwm_total" in self._keys:
             yield "proc_hwm_total", "", self._hwm_total
         wants_pss = "proc_pss" in self._keys or "proc_pss_total" in self._keys
@@ -225,7 +237,7 @@ class ProcSource:
     def _prune(self, alive: set[str]) -> None:
         if len(self._cpu_ns) <= 2 * len(alive) + 64:
             return
-        for known in (self._cpu_ns, self._rss, self._hwm):
+        for known in (self._cpu_ns, self._rss, self._hwm, self._named):
             for instance in [name for name in known if name not in alive]:
                 del known[instance]
 

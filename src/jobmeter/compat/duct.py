@@ -6,11 +6,10 @@ the interval; `peak_rss` is the sum of resident sizes, as con-duct's readers exp
 """
 
 import os
-import sys
 import time
 
 from jobmeter.compat import duct_logs, duct_options
-from jobmeter.errors import JobmeterError, UsageError
+from jobmeter.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,16 +35,10 @@ def main(argv: list[str]) -> int:
 
         print(f"jobmeter duct {jobmeter.__version__}")
         return 0
-    try:
-        options, command = duct_options.parse(words, os.environ)
-        if not command:
-            raise UsageError("no command to run", hint="jobmeter duct [options] COMMAND")
-        return _record(options, command)
-    except JobmeterError as error:
-        print(f"jobmeter: {error}", file=sys.stderr)
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
-        return error.exit_code
+    options, command = duct_options.parse(words, os.environ)
+    if not command:
+        raise UsageError("no command to run", hint="jobmeter duct [options] COMMAND")
+    return _record(options, command)
 
 
 def _record(options: "DuctOptions", command: list[str]) -> int:

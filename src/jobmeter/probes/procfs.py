@@ -11,8 +11,8 @@ TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 TICK_NS = round(1e9 * TICK)
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
-ProcessStat = tuple[str, str, int, int, int, int, int]
-"""command, state, ppid, children's ticks reaped so far, threads, start ticks, resident pages."""
+ProcessStat = tuple[str, str, int, int, int, int, int, int]
+"""command, state, ppid, children's ticks reaped so far, threads, start ticks, resident pages, address space."""
 
 ProcessIo = tuple[int, int, int, int]
 """Characters read, characters written, bytes read from storage, bytes written to it less those cancelled."""
@@ -33,6 +33,7 @@ def parse_stat(text: bytes) -> ProcessStat | None:
         int(fields[17]),
         int(fields[19]),
         int(fields[21]),
+        int(fields[20]),
     )
 
 

@@ -40,6 +40,7 @@ class Process:
         "start_ticks",
         "state",
         "threads",
+        "vsz_bytes",
     )
 
     def __init__(self, pid: int, stat: procfs.ProcessStat, fd: int) -> None:
@@ -63,6 +64,7 @@ class Process:
         self.ppid = stat[2]
         self.threads = stat[4]
         self.rss_bytes = stat[6] * procfs.PAGE
+        self.vsz_bytes = stat[7]
         self.cpu_ns = clock_ns
         # user and system ticks it reaped are each cut to whole ticks: on average half a tick each is missing
         reaped_ticks = stat[3]
