@@ -57,7 +57,7 @@ def _runs(proc: str, pid: int, ticks: int | None) -> bool:
     found = procfs.read_stat(proc, pid)
     if found is None:
         return False
-    _, state, _, _, _, started, _ = found
+    _, state, _, _, _, started, *_ = found
     return state not in ("Z", "X") and (ticks is None or ticks == started)
 
 

@@ -8,7 +8,6 @@ import fcntl
 import math
 import os
 import time
-import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
@@ -26,6 +25,7 @@ from jobmeter.stores import (
     DamagedError,
     Position,
     Statistics,
+    checksums,
     codec,
     columns,
     documents,
@@ -35,8 +35,8 @@ from jobmeter.stores import (
     seen,
 )
 
-BUSY_SECONDS = 5.0
-_WAL_BYTES = 128 * 1024
+_BUSY_MS = 5000
+_CHECKPOINT_PAGES = 1000
 _EVERYTHING = (-math.inf, math.inf)
 _WRONG_TYPE = (msgspec.ValidationError, UnicodeDecodeError)
 """A flipped bit can make a number of a text, or end a text early."""
@@ -49,23 +49,23 @@ _OPERATION = (
     apsw.ProtocolError,
     apsw.ReadOnlyError,
 )
+_DAMAGED_PAGE = (apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS)
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.MismatchError, apsw.FormatError)
 
 _RUN_PUT = """INSERT INTO run
-        (run_id, job_id, status, started_at, final, fields_checksum, fields, brief_checksum, brief, detail)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (run_id, job_id, status, started_at, final, fields, brief, detail)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (run_id) DO UPDATE SET job_id = excluded.job_id, status = excluded.status,
         started_at = excluded.started_at, final = excluded.final,
-        fields_checksum = excluded.fields_checksum, fields = excluded.fields,
-        brief_checksum = excluded.brief_checksum, brief = excluded.brief, detail = excluded.detail"""
+        fields = excluded.fields, brief = excluded.brief, detail = excluded.detail"""
 _RUN_IDS = "SELECT run_id FROM run"
 _RUN_UNFINISHED = "SELECT run_id FROM run WHERE final = 0 ORDER BY run_id"
-_RUN_BRIEFS = """SELECT brief_checksum, brief FROM run
+_RUN_BRIEFS = """SELECT brief FROM run
     ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT ?"""
-_RUN_FIELDS = """SELECT run_id, fields_checksum, fields FROM run
+_RUN_FIELDS = """SELECT run_id, fields FROM run
     ORDER BY started_at DESC NULLS LAST, run_id DESC"""
-_RUN_SUMMARIES = "SELECT run_id, brief_checksum, brief FROM run"
-_RUN_ONE = "SELECT brief_checksum, brief, detail FROM run WHERE run_id = ?"
+_RUN_SUMMARIES = "SELECT run_id, brief FROM run"
+_RUN_ONE = "SELECT brief, detail FROM run WHERE run_id = ?"
 _RUN_PREFIX = """SELECT run_id FROM run WHERE substr(run_id, 1, length(?1)) = ?1
     ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT ?2"""
 _SOURCE_READ = "SELECT file, byte_offset, bad_lines FROM source WHERE run_id = ?"
@@ -109,11 +109,10 @@ _ProcessRow = tuple[str, int, float, float, str | None, float | None, int | None
 class SqliteStore:
     """An open index; see `Store` for what each method promises."""
 
-    def __init__(self, path: Path, busy_seconds: float) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._busy_ms = round(busy_seconds * 1000)
         with self._guard():
-            self._connection = _connect(path, self._busy_ms)
+            self._connection = _connect(path)
         self._newer = migrate.is_newer(self._connection)
 
     @contextmanager
@@ -130,6 +129,8 @@ class SqliteStore:
         except (codec.DamagedBlobError, documents.DamagedDocumentError, *_WRONG_TYPE) as error:
             raise DamagedError(f"the index {self._path} is damaged: {error}") from error
         except (*_OPERATION, OSError) as error:
+            if getattr(error, "extendedresult", 0) in _DAMAGED_PAGE:
+                raise DamagedError(f"the index {self._path} is damaged: {error}") from error
             raise StoreError(f"the index {self._path} cannot be used: {error}") from error
 
     @contextmanager
@@ -137,26 +138,27 @@ class SqliteStore:
         migrate.require_known(self._connection, str(self._path))
         lock = _lock(self._path.with_suffix(".lock"), wait_seconds)
         try:
-            with self._guard():
-                self._connection.wal_autocheckpoint(1000)
+            # those who lock the file without asking for the writer's lock are waited for just as long
+            self._connection.set_busy_timeout(round(wait_seconds * 1000))
+            self._connection.wal_autocheckpoint(_CHECKPOINT_PAGES)
             yield
             self._checkpoint()
         finally:
             self._connection.wal_autocheckpoint(0)
+            self._connection.set_busy_timeout(_BUSY_MS)
             os.close(lock)
 
     def _checkpoint(self) -> None:
-        """Move a log that has grown into the database and cut it, unless somebody is reading from it."""
-        log = Path(f"{self._path}-wal")
-        if not log.exists() or log.stat().st_size < _WAL_BYTES:
-            return
+        """Move the log into the database and empty it, unless somebody is reading from it.
+
+        A tool without page checksums that finds a log would move it itself, and leave pages behind that
+        look damaged.
+        """
         self._connection.set_busy_timeout(0)
         try:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.BusyError:
             return  # the next writer will find the log again
-        finally:
-            self._connection.set_busy_timeout(self._busy_ms)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -191,8 +193,7 @@ class SqliteStore:
         run = batch.run
         brief, fields = documents.encode_brief(run), documents.encode(dict(batch.fields))
         texts = (documents.clean(run.run_id), documents.clean(run.job_id), run.status.value)
-        checked = (zlib.crc32(fields), fields, zlib.crc32(brief), brief)
-        row = (*texts, run.started_at, batch.final, *checked, documents.encode_detail(run))
+        row = (*texts, run.started_at, batch.final, fields, brief, documents.encode_detail(run))
         self._connection.execute(_RUN_PUT, row)
 
     def _add_events(self, run_id: str, events: Collection[Event]) -> None:
@@ -237,34 +238,31 @@ class SqliteStore:
 
     def briefs(self, *, limit: int | None = None) -> list[Run]:
         with self._guard():
-            found = self._select(_RUN_BRIEFS, (-1 if limit is None else limit,), list[tuple[int, bytes]])
-            return [documents.decode_brief(_checked(*row)) for row in found]
+            found = self._select(_RUN_BRIEFS, (-1 if limit is None else limit,), list[tuple[bytes]])
+            return [documents.decode_brief(brief) for (brief,) in found]
 
     def fields(self) -> Iterator[tuple[str, dict[str, object]]]:
         with self._guard():
-            for run_id, checksum, fields in self._select(_RUN_FIELDS, (), list[tuple[str, int, bytes]]):
-                yield run_id, documents.decode_mapping(_checked(checksum, fields))
+            for run_id, fields in self._select(_RUN_FIELDS, (), list[tuple[str, bytes]]):
+                yield run_id, documents.decode_mapping(fields)
 
     def summaries(self) -> dict[str, dict[str, Value]]:
         with self._guard():
-            found = self._select(_RUN_SUMMARIES, (), list[tuple[str, int, bytes]])
-            return {
-                name: documents.decode_summary(_checked(checksum, brief)) for name, checksum, brief in found
-            }
+            found = self._select(_RUN_SUMMARIES, (), list[tuple[str, bytes]])
+            return {run_id: documents.decode_summary(brief) for run_id, brief in found}
 
     def brief(self, run_id: str) -> Run | None:
         with self._guard():
-            found = self._select(_RUN_ONE, (run_id,), list[tuple[int, bytes, bytes]])
-            return documents.decode_brief(_checked(*found[0][:2])) if found else None
+            found = self._select(_RUN_ONE, (run_id,), list[tuple[bytes, bytes]])
+            return documents.decode_brief(found[0][0]) if found else None
 
     def run(self, run_id: str) -> Run | None:
         with self._guard():
-            found = self._select(_RUN_ONE, (run_id,), list[tuple[int, bytes, bytes]])
+            found = self._select(_RUN_ONE, (run_id,), list[tuple[bytes, bytes]])
             if not found:
                 return None
-            checksum, brief, detail = found[0]
-            whole = documents.decode_brief(_checked(checksum, brief))
-            return documents.join(whole, documents.decode_detail(detail))
+            brief, detail = found[0]
+            return documents.join(documents.decode_brief(brief), documents.decode_detail(detail))
 
     def with_prefix(self, prefix: str, limit: int) -> list[str]:
         with self._guard():
@@ -310,21 +308,21 @@ class SqliteStore:
         self._connection.close()
 
 
-def open_store(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> SqliteStore:
+def open_store(path: Path) -> SqliteStore:
     """Open the index at `path`, created or brought up to date when needed."""
-    return SqliteStore(path, busy_seconds)
+    return SqliteStore(path)
 
 
-def _connect(path: Path, busy_ms: int) -> apsw.Connection:
+def _connect(path: Path) -> apsw.Connection:
     # SQLite gives the -wal and -shm files the rights of the database, which therefore exists first
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    connection = apsw.Connection(str(path))
-    connection.set_busy_timeout(busy_ms)
+    connection = apsw.Connection(str(path), vfs=checksums.vfs())
+    connection.reserve_bytes(reserve=checksums.RESERVED_BYTES)
+    connection.set_busy_timeout(_BUSY_MS)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", "normal")
-    connection.pragma("journal_size_limit", _WAL_BYTES)
     connection.wal_autocheckpoint(0)
     migrate.upgrade(connection)
     return connection
@@ -344,10 +342,3 @@ def _lock(path: Path, wait_seconds: float) -> int:
             os.close(fd)
             raise BusyError("another process is updating the index") from None
         return fd
-
-
-def _checked(checksum: int, document: bytes) -> bytes:
-    """Pass a document on if it is what was written."""
-    if zlib.crc32(document) != checksum:
-        raise documents.DamagedDocumentError("a run's document does not match its checksum")
-    return document

@@ -6,9 +6,7 @@ CREATE TABLE run (
     status TEXT NOT NULL,
     started_at REAL,
     final INTEGER NOT NULL,
-    fields_checksum INTEGER NOT NULL,
     fields BLOB NOT NULL,
-    brief_checksum INTEGER NOT NULL,
     brief BLOB NOT NULL,
     detail BLOB NOT NULL
 );
