@@ -19,6 +19,8 @@ def main(argv: list[str]) -> int:
         complain(error)
         # whatever stops `run` before the job has begun must not look like the job's own exit code
         return 125 if argv[:1] == ["run"] else error.exit_code
+    except KeyboardInterrupt:
+        return 130  # before a job began; from then on it is the job's to answer
 
 
 def _record(name: str, argv: list[str]) -> int:
