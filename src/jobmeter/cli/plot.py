@@ -41,11 +41,12 @@ def main(args: argparse.Namespace) -> int:
     """Draw the run."""
     output = Path(args.output) if args.output is not None else None
     _check(args, output)
-    view = plot_view.view(common.home_of(args), args.run)
+    keys = _keys(args.keys)
+    view = plot_view.view(common.home_of(args), args.run, keys)
     out = screen.standard_output()
     columns = args.width or out.width or PIPE_COLUMNS
     buckets = BUCKETS if output is not None or args.json else 2 * columns
-    chart = plotting.describe(view, keys=_keys(args.keys), buckets=buckets)
+    chart = plotting.describe(view, keys=keys, buckets=buckets)
     if args.json:
         common.print_json(plotting.shape(chart))
     elif output is None:

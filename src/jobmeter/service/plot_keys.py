@@ -58,14 +58,16 @@ def panels(source: plot_source.Source, keys: tuple[str, ...]) -> tuple[list[Pane
 
 def quantity_of(view: RunView, key: str) -> Quantity:
     """Find what a key counts from the run's own definitions; refuse what cannot be drawn."""
-    recorded = sorted({name for name, _ in view.series})
+    numbers = {m.key for m in view.run.definitions.values() if m.kind in (Kind.GAUGE, Kind.COUNTER)}
+    measured = {name for name, _ in view.series}
+    recorded = sorted((numbers | measured) - {key})
     definition = definition_of(view.run, key)
     if definition is not None and definition.kind in (Kind.LABEL, Kind.CATEGORICAL):
         raise UsageError(
             f"{key} is a {definition.kind.value}, not a number over time",
             hint=f"use one of {', '.join(recorded)}" if recorded else "",
         )
-    if key not in recorded:
+    if key not in measured:
         raise UsageError(f"key not recorded in this run: {key}", hint=_hint(key, recorded))
     if definition is None:
         return Quantity.PLAIN

@@ -45,6 +45,22 @@ def all_panels(source: Source) -> dict[str, Answer]:
     }
 
 
+def keys_of(run: Run) -> frozenset[str]:
+    """Name every key the panels may draw, so that no other need be read."""
+    measured = set(run.definitions)
+    ladder = {f"{tool}_{quantity}" for tool in CPU_TOOLS for quantity in CPU_QUANTITIES}
+    sizes = {f"{tool}_{quantity}" for tool in MEMORY_TOOLS for quantity in MEMORY_WORDS}
+    record = {key for number in run.headline.values() for key in number.keys}
+    chosen = ladder | sizes | record | {OUTER_MEMORY, "cgroup_mem_peak"}
+    for m in run.definitions.values():
+        quantity = m.key.partition("_")[2]
+        counted = quantity in (*PROCESS_COUNTS, *THREAD_COUNTS)
+        used = m.scope is Scope.PROCESS and quantity in ("cputime", "rss")
+        if counted or used or _is_pressure(m) or any(_is_io(m, word) for word in ("read", "write")):
+            chosen.add(m.key)
+    return frozenset(chosen & measured)
+
+
 def cpu(source: Source) -> Answer:
     """Cores used: the CPU time of record as a rate."""
     series = _cpu_series(source)
@@ -120,7 +136,7 @@ def pressure(source: Source) -> Answer:
     found = [
         (m, series)
         for m in source.view.run.definitions.values()
-        if (m.tool == "psi" or "pressure" in m.key) and (series := source.total(m.key)) is not None
+        if _is_pressure(m) and (series := source.total(m.key)) is not None
     ]
     if not found:
         return source.view.run.provenance.missing.get("psi", "not measured")
@@ -256,6 +272,10 @@ def _process_key(view: RunView, quantity: str, kind: Kind) -> str | None:
         if instance and key in points:
             points[key] += len(series.times)
     return max(points, key=lambda key: points[key], default=None)
+
+
+def _is_pressure(m: Measurement) -> bool:
+    return m.tool == "psi" or "pressure" in m.key
 
 
 def _pressure_label(m: Measurement) -> str:

@@ -4,6 +4,7 @@ The store keeps one row for a process seen in few reports, not its series. A plo
 them, so they are read from the run folder again; only the lines that speak of processes are parsed.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,19 +12,31 @@ from pathlib import Path
 from jobmeter.model.measurement import Kind, Scope
 from jobmeter.model.view import Process, RunView, Series, Window
 from jobmeter.runfolder import lines, tailer
-from jobmeter.service import runs
+from jobmeter.service import plot_panels, plot_who, runs
 
 QUANTITIES = ("cputime", "rss")
 MARKS = tuple(f'_{quantity}":{space}{{'.encode() for quantity in QUANTITIES for space in ("", " "))
 """What stands in a line that gives one of these quantities process by process."""
 
 
-def view(home: str, ref: str) -> RunView:
-    """Gather all that is known of a run, and the series of its short-lived processes."""
-    found = runs.view(home, ref)
-    if found.run.folder is None:
+def view(home: str, ref: str, keys: tuple[str, ...] = ()) -> RunView:
+    """Gather what a plot of a run needs: these keys, or those of the usual panels and of every process."""
+    if keys:
+        return runs.view(home, ref, keys)
+    if os.path.isdir(ref):
+        # a folder outside the home is read whole in any case: asking twice would read it twice
+        found = runs.view(home, ref)
+    else:
+        found = runs.view(home, ref, plot_panels.keys_of(runs.find(home, ref)))
+    if found.run.folder is None or _is_whole(found):
         return found
     return with_every_process(found, process_windows(Path(found.run.folder)))
+
+
+def _is_whole(found: RunView) -> bool:
+    """Tell whether every process has both a series and a name, so that the folder has nothing to add."""
+    drawn = {instance for _, instance in found.series} - {"", plot_who.REST}
+    return drawn == {process.instance for process in found.processes}
 
 
 def process_windows(folder: Path) -> Iterator[Window]:

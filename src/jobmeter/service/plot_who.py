@@ -167,7 +167,9 @@ def _stack(held: list[Held], key: str, axis: plot_series.Axis) -> tuple[panel.Li
     edges = sorted({end for _, _, end, _ in held} | {min(begin for _, begin, _, _ in held)})
     layers: dict[str, list[float]] = {}
     for name, begin, end, value in held:
-        layer = layers.setdefault(name, [0.0] * len(edges))
+        if name not in layers:
+            layers[name] = [0.0] * len(edges)
+        layer = layers[name]
         # reports of one moment carry clocks that differ a little: an edge just after a beginning is that beginning
         for index in range(bisect_right(edges, begin + SAME_REPORT), bisect_right(edges, end)):
             layer[index] += value

@@ -92,7 +92,7 @@ def _facts(run: Run, axis: plot_series.Axis, samples: int) -> tuple[str, ...]:
         facts.append(f"started {datetime.fromtimestamp(run.started_at, UTC):%Y-%m-%d %H:%M:%S} UTC")
     if run.host:
         facts.append(run.host)
-    facts.append(f"{samples:,} samples")
+    facts.append(f"{run.samples if run.samples is not None else samples:,} samples")
     if run.provenance.origin != "jobmeter":
         facts.append(f"measured by {run.provenance.origin}")
     return tuple(facts)

@@ -2,11 +2,18 @@
 
 from pathlib import Path
 
+import pytest
 from tests.support import folders, views
 from tests.support.views import STARTED, counter
 
 from jobmeter.model.view import Window
-from jobmeter.service import plot_view
+from jobmeter.service import plot_view, plotting
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the index of these homes away from the user's."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
 
 
 def window(seconds: float, values: dict[tuple[str, str], object], span: float = 10.0) -> Window:
@@ -62,6 +69,19 @@ def test_only_lines_about_processes_are_read_from_the_folder(tmp_path: Path) -> 
     windows = list(plot_view.process_windows(folder))
     assert len(windows) == 2
     assert all(("proc_rss", "4712@98123") in one.values for one in windows)
+
+
+def test_a_run_drawn_from_the_keys_it_needs_looks_as_from_all_of_them(tmp_path: Path) -> None:
+    folders.write_run(tmp_path, seconds=130, processes=3)
+    needed = plot_view.view(str(tmp_path), "last")
+    everything = plot_view.view(str(tmp_path), str(folders.folder_of(tmp_path, folders.RUN_ID)))
+    assert len(needed.series) < len(everything.series)
+    assert plotting.describe(needed).panels == plotting.describe(everything).panels
+
+
+def test_only_the_keys_asked_for_are_read(tmp_path: Path) -> None:
+    folders.write_run(tmp_path, seconds=5)
+    assert set(plot_view.view(str(tmp_path), "last", ("cgroup_pids",)).series) == {("cgroup_pids", "")}
 
 
 def test_the_view_of_a_home_has_every_process(tmp_path: Path) -> None:
