@@ -6,6 +6,7 @@ are not UTF-8, lone surrogates, NaN) goes through the standard library, bytes ke
 
 import math
 from datetime import UTC, datetime
+from itertools import repeat
 
 import msgspec
 
@@ -125,14 +126,15 @@ class WindowReader:
         values: dict[tuple[str, str], Cell] = {}
         for key, value in measured.items():
             if isinstance(value, dict):
-                values |= {
-                    (key, instance): cell
-                    for instance, raw in value.items()
-                    if (cell := _cell(raw)) is not None
-                }
+                cells = value if _SCALARS.issuperset(map(type, value.values())) else _cells(value)
+                values.update(zip(zip(repeat(key), cells), cells.values(), strict=False))
             elif type(value) in _SCALARS:
                 values[self._names[key]] = value  # type: ignore[assignment]  # one of the scalars
         return values
+
+
+def _cells(raw: Record) -> dict[str, Cell]:
+    return {instance: cell for instance, value in raw.items() if (cell := _cell(value)) is not None}
 
 
 def _cell(raw: object) -> Cell | None:

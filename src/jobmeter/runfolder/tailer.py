@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-BLOCK_BYTES = 4 * 1024 * 1024
+BLOCK_BYTES = 8 * 1024 * 1024
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """A longer line is garbage of this size or more: it is skipped, never held in memory."""
 

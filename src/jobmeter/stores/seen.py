@@ -4,8 +4,9 @@ Sums here are lower bounds: what a process did before its first and after its la
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from jobmeter.model.measurement import Scope
 from jobmeter.model.run import Run
@@ -30,20 +31,44 @@ class Seen:
     read_bytes: int | None = None
     write_bytes: int | None = None
 
-    def add(self, quantity: str, value: object) -> None:
-        """Take one value in; quantities a row does not keep are ignored."""
-        if quantity == "cmd":
-            self.command = documents.clean(str(value))
-        if not isinstance(value, int | float) or not math.isfinite(value):
-            return
-        if quantity == "cputime":
-            self.cpu_seconds = (self.cpu_seconds or 0.0) + value
-        elif quantity in ("rss", "hwm"):
-            self.peak_rss_bytes = max(self.peak_rss_bytes or 0, int(value))
-        elif quantity == "read_bytes":
-            self.read_bytes = (self.read_bytes or 0) + int(value)
-        elif quantity == "write_bytes":
-            self.write_bytes = (self.write_bytes or 0) + int(value)
+
+def _name(seen: Seen, value: object) -> None:
+    seen.command = documents.clean(str(value))
+
+
+def _use_cpu(seen: Seen, value: object) -> None:
+    if _is_number(value):
+        seen.cpu_seconds = (seen.cpu_seconds or 0.0) + value
+
+
+def _hold(seen: Seen, value: object) -> None:
+    if _is_number(value):
+        seen.peak_rss_bytes = max(seen.peak_rss_bytes or 0, int(value))
+
+
+def _read(seen: Seen, value: object) -> None:
+    if _is_number(value):
+        seen.read_bytes = (seen.read_bytes or 0) + int(value)
+
+
+def _write(seen: Seen, value: object) -> None:
+    if _is_number(value):
+        seen.write_bytes = (seen.write_bytes or 0) + int(value)
+
+
+QUANTITIES: dict[str, Callable[[Seen, object], None]] = {
+    "cmd": _name,
+    "cputime": _use_cpu,
+    "hwm": _hold,
+    "read_bytes": _read,
+    "rss": _hold,
+    "write_bytes": _write,
+}
+"""What a row keeps, by the last part of a key; others are series only."""
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def is_process(instance: str) -> bool:
@@ -67,7 +92,7 @@ def counted_tool(run: Run, windows: Iterable[Window]) -> str | None:
 def fold(windows: Iterable[Window], tool: str | None) -> dict[str, Seen]:
     """Gather what windows say of each process."""
     found: dict[str, Seen] = {}
-    prefix = f"{tool}_"
+    quantities = {f"{tool}_{quantity}": take for quantity, take in QUANTITIES.items()}
     for window in windows:
         here: set[str] = set()
         for (key, instance), value in window.values.items():
@@ -76,8 +101,9 @@ def fold(windows: Iterable[Window], tool: str | None) -> dict[str, Seen]:
                     continue
                 here.add(instance)
                 _meet(found, instance, window.timestamp)
-            if key.startswith(prefix):
-                found[instance].add(key[len(prefix) :], value)
+            take = quantities.get(key)
+            if take is not None:
+                take(found[instance], value)
     return found
 
 
