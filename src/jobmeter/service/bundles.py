@@ -63,11 +63,11 @@ def import_bundle(home: str, path: str) -> Run:
     """Unpack a bundle into the home; the same run twice is found, another of its id refused."""
     partial = Path(home, f".importing-{os.getpid()}-{time.monotonic_ns()}")
     try:
-        partial.mkdir(parents=True, mode=0o700)
+        lifecycle.make_private(partial)
         run_id = _unpack(path, partial)
         target = folder_for(Path(home), run_id)
         if not _known(target, partial, run_id):
-            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lifecycle.make_private(target.parent)
             partial.rename(target)
     except _BROKEN as error:
         raise UsageError(f"{path} is not a whole bundle: {error}", hint=_MADE) from None

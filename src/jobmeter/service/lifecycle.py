@@ -87,7 +87,7 @@ def remove(home: str, ref: str) -> Run:
     month = Path(home, BIN, folder.parent.name)
     target = month / folder.name
     try:
-        month.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(month)
         if target.exists():
             target = month / f"{folder.name}.{time.time_ns()}"
         folder.rename(target)
@@ -124,7 +124,7 @@ def restore(home: str, ref: str) -> Run:
     run_id = _without_stamp(folder.name)
     target = Path(home, "runs", folder.parent.name, run_id)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(target.parent)
         if target.exists():
             raise UsageError(f"run {run_id} is there already", hint=f"remove it first: jobmeter rm {run_id}")
         folder.rename(target)
@@ -137,6 +137,13 @@ def _without_stamp(name: str) -> str:
     """Undo what `remove` adds when the bin already holds a run of that id."""
     run_id, dot, stamp = name.rpartition(".")
     return run_id if dot and stamp.isdecimal() and len(stamp) == len(str(time.time_ns())) else name
+
+
+def make_private(folder: Path) -> None:
+    """Make a directory, and those above it that are missing, for this user alone."""
+    if not folder.parent.is_dir():
+        make_private(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def folder_of(run: Run) -> Path:

@@ -52,6 +52,7 @@ def test_a_bundle_travels(home: str, other: str, tmp_path: Path) -> None:
     folder = folders.folder_of(Path(other), folders.RUN_ID)
     assert (folder / "stdout").read_bytes() == b"compiling\n" * 10
     assert {entry.stat().st_mode & 0o777 for entry in folder.iterdir()} == {0o600}
+    assert {path.stat().st_mode & 0o777 for path in (folder, *folder.parents[:3])} == {0o700}
     assert not list(Path(other).glob(".importing*"))
 
 

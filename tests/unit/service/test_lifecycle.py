@@ -65,6 +65,7 @@ def test_a_removed_run_can_be_restored(home: str) -> None:
     lifecycle.remove(home, folders.RUN_ID[:10])
     assert runs.list_runs(home) == []
     assert [folder.name for folder in lifecycle.binned(home)] == [folders.RUN_ID]
+    assert Path(home, "bin").stat().st_mode & 0o777 == 0o700
     assert lifecycle.restore(home, folders.RUN_ID[:10]).run_id == folders.RUN_ID
     assert [run.run_id for run in runs.list_runs(home)] == [folders.RUN_ID]
     assert lifecycle.binned(home) == []
