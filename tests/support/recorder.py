@@ -32,7 +32,8 @@ class Finished:
 
     @property
     def run(self) -> Record:
-        """The records of `run.jsonl`, merged in order."""
+        """The records of `run.jsonl`, merged in order, of a recorder that did not break."""
+        assert events(self.folder, "source_failed") == []
         return merged(self.folder)
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from jobmeter.recording.processes import Process, ProcessTable
 
 
+_NO_IO = (0, 0, 0, 0)
+
+
 class Reaped:
     """Accounts of processes that ended."""
 
@@ -31,6 +34,7 @@ class Job:
 
     __slots__ = (
         "_helpers",
+        "_io",
         "_reaped",
         "_thread_io",
         "group",
@@ -62,6 +66,7 @@ class Job:
         self.recorder_rss_bytes = recorder_rss_bytes
         self.table: ProcessTable | None = None
         self._helpers: list[Helper] = []
+        self._io = [0, 0, 0, 0]
         self._reaped: tuple[int, list[int]] | None = None
         self._thread_io = f"self/task/{os.getpid()}"
 
@@ -118,9 +123,12 @@ class Job:
         """What the whole job read and wrote: live processes, and what this process reaped."""
         live = None if self.table is None else self.table.io_totals
         reaped = self._reaped_io() if self.ours else None
-        if live is None or reaped is None:
-            return live or reaped
-        return [one + other for one, other in zip(live, reaped, strict=True)]
+        if live is None and reaped is None:
+            return None
+        total = [one + other for one, other in zip(live or _NO_IO, reaped or _NO_IO, strict=True)]
+        # an account on its way from a child to its parent may be missing for a moment: the total never falls
+        self._io = [max(before, now) for before, now in zip(self._io, total, strict=True)]
+        return self._io
 
     def _reaped_io(self) -> "list[int] | None":
         """This process's account less its only thread's; unchanged as long as nothing was reaped."""

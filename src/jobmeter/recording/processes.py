@@ -189,7 +189,8 @@ class ProcessTable:
         self._listed = listed
         for name in gone:
             process = self.live.get(int(name)) if str(name).isdigit() else None
-            if process is not None:
+            # a cgroup does not list zombies, whose accounts nobody has taken over yet
+            if process is not None and not _has_clock(process):
                 self._forget(process)
         unknown = {int(name) for name in new if str(name).isdigit()} - self.live.keys() - self._helpers
         unknown.discard(self._recorder)
@@ -206,6 +207,8 @@ class ProcessTable:
             stat = procfs.read_stat(self._proc, pid)
             if stat is not None:
                 parents[pid] = stat[2]
+            else:
+                self._look_again(pid)
         progress = True
         while progress:
             progress = False
@@ -214,6 +217,13 @@ class ProcessTable:
                     del parents[pid]
                     self._admit(pid)
                     progress = True
+        for pid, ppid in parents.items():
+            if ppid and str(ppid) not in self._listed:
+                self._look_again(pid)  # its parent ended while we looked: whose it is shows next time
+
+    def _look_again(self, pid: int) -> None:
+        """Treat a process as new in the next listing too."""
+        self._listed -= {pid, str(pid)}
 
     def _admit(self, pid: int) -> None:
         fd = -1
@@ -221,9 +231,11 @@ class ProcessTable:
             try:
                 fd = os.open(f"{self._proc}/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
             except OSError:
-                return  # ended before it could be looked at
+                self._look_again(pid)  # it ended before it could be looked at, or we are out of descriptors
+                return
         stat = procfs.read_stat(self._proc, pid)
         if stat is None:
+            self._look_again(pid)
             if fd >= 0:
                 os.close(fd)
             return
@@ -236,13 +248,21 @@ class ProcessTable:
         if process.io is not None:
             self._count_io(process, None)
         self.live.pop(process.pid, None)
-        # should its pid come back, it is somebody new
-        self._listed -= {process.pid, str(process.pid)}
+        self._look_again(process.pid)  # should its pid come back, it is somebody new
 
     def close(self) -> None:
         """Give all descriptors back."""
         for process in list(self.live.values()):
             self._forget(process)
+
+
+def _has_clock(process: Process) -> bool:
+    """Whether the process, or the zombie it left, is still there."""
+    try:
+        time.clock_gettime_ns(process.clock_id)
+    except OSError:
+        return False
+    return True
 
 
 def _descriptor_budget() -> int:

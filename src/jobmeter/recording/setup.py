@@ -74,9 +74,15 @@ def check(options: "Options", command: list[str], clock: "Clock") -> Plan:
 def _selection(options: "Options", paths: Paths) -> "Selection | None":
     if options.measurements is None:
         return None
-    from jobmeter.recording import selection
+    from jobmeter.recording import selection, watch
 
-    return selection.parse(options.measurements, paths)
+    chosen = selection.parse(options.measurements, paths)
+    if options.on_memory is not None and chosen.definitions.keys().isdisjoint(watch.MEMORY_KEYS):
+        raise RecordError(
+            "--on-memory needs a measurement of memory",
+            hint="add proc_rss_total or cgroup_mem_unreclaimable to --measurements",
+        )
+    return chosen
 
 
 def _make_own_cgroup(plan: Plan) -> None:

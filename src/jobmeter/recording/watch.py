@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from jobmeter.recording.sampler import Sampler
 
 _OOM_KEYS = ("cgroup_oom_kill", "cgroup_outer_oom_kill")
-_MEMORY_KEYS = ("cgroup_mem_unreclaimable", "cgroup_outer_mem_unreclaimable", "proc_rss_total")
+MEMORY_KEYS = ("cgroup_mem_unreclaimable", "cgroup_outer_mem_unreclaimable", "proc_rss_total")
 _SIGCHLD_BIT = 1 << 16
 
 
@@ -69,7 +69,7 @@ class Watch:
     def _look_at_memory(self) -> None:
         if self._share is None or self._limit is None:
             return
-        used = next((v for key in _MEMORY_KEYS if (v := self._sampler.summary.latest(key)) is not None), None)
+        used = next((v for key in MEMORY_KEYS if (v := self._sampler.summary.latest(key)) is not None), None)
         if used is None:
             return
         if used < 0.9 * self._share * self._limit:
