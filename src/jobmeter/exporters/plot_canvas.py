@@ -6,6 +6,7 @@ grid is one printable character per cell.
 
 import math
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from rich.cells import cell_len
 
@@ -24,14 +25,12 @@ def printable(text: str) -> str:
 
 def clip(text: str, width: int) -> str:
     """Cut a printable text to a number of cells, with an ellipsis where something went."""
-    if cell_len(text) <= width:
+    if len(text) <= 4 * width and cell_len(text) <= width:
         return text
-    kept = ""
-    for char in text:
-        if cell_len(kept + char) > width - 1:
-            break
-        kept += char
-    return kept + "…" if width > 0 else ""
+    # a command line may have megabytes: no more of it is measured than could be shown
+    begun = text[: 4 * width]
+    kept = [char for char, used in zip(begun, accumulate(map(cell_len, begun)), strict=True) if used < width]
+    return "".join(kept) + "…" if width > 0 else ""
 
 
 @dataclass(slots=True)

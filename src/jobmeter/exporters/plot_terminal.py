@@ -18,6 +18,8 @@ TWO_COLUMNS_FROM = 132
 GUTTER = 3
 INDENT = 2
 COMPACT_BELOW = 30
+COLUMNS_PER_MOMENT = 10
+"""Room for the longest moment on an axis and some floor after it."""
 NATURAL_ROWS = 8
 """Height of a panel where the output has no height: a file or a pipe."""
 SMALLEST_ROWS = 3
@@ -325,14 +327,11 @@ def _draw_letters(canvas: Canvas, made: Panel, area: plot_strokes.Area, scale: p
 def _draw_time_axis(canvas: Canvas, chart: Chart, left: int, y: int, width: int, style: Style) -> None:
     scale = plot_strokes.Scale(seconds=chart.seconds or 1.0, top=1.0, braille=style.unicode)
     canvas.put(left - 1, y, style.glyphs.corner + style.glyphs.floor * width, DIM)
-    after = left
-    for seconds in plot_ticks.time_ticks(0.0, chart.seconds, max(2, width // 9)):
+    for seconds in plot_ticks.time_ticks(0.0, chart.seconds, max(2, width // COLUMNS_PER_MOMENT)):
         text = plot_ticks.moment(seconds)
         at = left + scale.column(seconds, width)
         begin = min(max(at - len(text) // 2, left), left + width - len(text))
-        if begin >= after:
-            canvas.put(begin, y, f"{text}", DIM)
-            after = begin + len(text) + 2
+        canvas.put(begin, y, text, DIM)
     for number, mark in enumerate(chart.marks, 1):
         at = left + scale.column(mark.seconds, width)
         canvas.put(at, y + 1, _mark_sign(number), RED if mark.severe else DIM)

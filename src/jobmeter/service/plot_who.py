@@ -19,6 +19,7 @@ OTHER = "other"
 REST = "rest"
 """The instance under which the recorder sums the processes it did not list one by one."""
 
+NOTICEABLE = 0.005
 SAME_REPORT = 0.05
 """Seconds within which two moments belong to one report."""
 
@@ -101,9 +102,9 @@ def shares(run: Run, total_cpu_seconds: float | None) -> str:
     largest = sorted(known.items(), key=lambda pair: -pair[1])[:LAYERS]
     words = [f"{name} {_percent(seconds / total)}" for name, seconds in largest if seconds > 0]
     unlisted = seen - sum(seconds for _, seconds in largest)
-    if unlisted > 0:
+    if unlisted > NOTICEABLE * total:
         words.append(f"other {_percent(unlisted / total)}")
-    if total_cpu_seconds is not None and total - seen > 0.005 * total:
+    if total_cpu_seconds is not None and total - seen > NOTICEABLE * total:
         words.append(f"not seen by sampling {_percent((total - seen) / total)}")
     return " · ".join(words)
 
@@ -170,8 +171,11 @@ def _stack(held: list[Held], key: str, axis: plot_series.Axis) -> tuple[panel.Li
         if name not in layers:
             layers[name] = [0.0] * len(edges)
         layer = layers[name]
-        # reports of one moment carry clocks that differ a little: an edge just after a beginning is that beginning
-        for index in range(bisect_right(edges, begin + SAME_REPORT), bisect_right(edges, end)):
+        first = bisect_right(edges, begin)
+        # clocks of one report differ a little: a stretch counts where at least half of it is covered
+        if 0 < first < len(edges) and begin > (edges[first - 1] + edges[first]) / 2:
+            first += 1
+        for index in range(first, bisect_right(edges, end)):
             layer[index] += value
     return _lines(layers, edges, key, axis)
 

@@ -195,3 +195,14 @@ def test_marks_are_listed_with_their_numbers() -> None:
         {"seconds": 3.0, "label": "stopped", "severe": False},
     ]
     assert data_of(render(made))["phases"] == [{"start": 3.0, "end": 4.0, "label": "stopped"}]
+
+
+def test_a_line_that_was_never_measured_is_not_in_the_table() -> None:
+    made = chart()
+    panel = made.panels[0]
+    empty = replace(panel.lines[0], values=(None,) * 5, key="never_measured", label="")
+    source = render(replace(made, panels=(replace(panel, lines=(panel.lines[0], empty)),)))
+    assert Page(source).text.count("never_measured") == 0
+    panels = data_of(source)["panels"]
+    assert isinstance(panels, list)
+    assert panels[0]["lines"][1]["rest"] == ""

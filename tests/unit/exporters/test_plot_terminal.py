@@ -4,11 +4,13 @@ import re
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 from tests.support import views
 from tests.support.views import GIB, MIB, event, gauge
 
-from jobmeter.exporters import plot_terminal
+from jobmeter.exporters import plot_terminal, plot_ticks
 from jobmeter.model.panel import Chart, Line, Panel, Phase, Quantity, Role
 from jobmeter.model.run import CommandShare, Headline, Limits
 from jobmeter.service import plotting
@@ -211,3 +213,17 @@ def test_a_run_with_nothing_to_plot_says_so_in_one_sentence() -> None:
 
 def test_a_command_cannot_drive_the_terminal() -> None:
     assert "\x1b" not in "\n".join(draw(chart(name="x\x1b]0;owned\x07y")))
+
+
+@given(st.floats(0.01, 3e8), st.integers(40, 120))
+def test_moments_on_the_axis_do_not_run_into_one_another(seconds: float, columns: int) -> None:
+    line = Line(label="used", key="k", times=(0.0, seconds), values=(1.0, 1.0))
+    axis = next(row for row in draw(alone(line), columns) if "└" in row)
+    assert re.fullmatch(" *└0(─+[0-9][0-9.dhms]*)+─*", axis)
+    moments = re.split("─+", axis.strip(" └─"))
+    every = {plot_ticks.moment(step * n) for step in plot_ticks.TIME_STEPS for n in range(200)}
+    assert set(moments) <= every | {plot_ticks.moment(seconds)}
+
+
+def test_a_command_line_of_megabytes_is_drawn_at_once() -> None:
+    assert draw(chart(name="x" * 2_000_000), 80)[0] == "x" * 79 + "…"

@@ -146,3 +146,12 @@ def test_folding_keeps_extremes_and_never_leaves_them(values: list[float], bucke
         assert large is not None
         assert small <= mean * (1 + 1e-9)
         assert mean <= large * (1 + 1e-9)
+
+
+def test_a_stretch_of_nothing_stays_nothing_when_folded() -> None:
+    times = [float(second) for second in range(100)]
+    values: list[float | None] = [1.0] * 40 + [None] * 30 + [1.0] * 30
+    line = line_of((times, values), buckets=10)
+    assert line.values[4:7] == (None, None, None)
+    assert line.high is not None
+    assert line.high[5] is None

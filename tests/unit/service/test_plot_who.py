@@ -6,6 +6,7 @@ from tests.support.views import STARTED, counter, gauge, process
 
 from jobmeter.model.panel import Line
 from jobmeter.model.run import CommandShare
+from jobmeter.model.view import Series
 from jobmeter.service import plot_who
 from jobmeter.service.plot_series import Axis
 
@@ -54,6 +55,22 @@ def test_a_process_that_did_not_move_used_nothing_and_leaves_no_hole() -> None:
         views.view(series, processes=[process("7@1", "a"), process("8@2", "b")]), "proc_cputime", AXIS
     )
     assert by_name(lines) == {"a": (None, 0.5, 0.0, 0.5), "b": (None, 0.0, 0.5, 0.0)}
+
+
+def test_a_report_whose_clock_ran_a_little_over_is_not_counted_twice() -> None:
+    series = [
+        counter("proc_cputime", [(10, 5.0)], "7@1", span=10.0),
+        Series(key="proc_cputime", instance="8@2", times=(STARTED + 20,), values=(11.0,), spans=(11.0,)),
+    ]
+    view = views.view(series, processes=[process("7@1", "a"), process("8@2", "b")])
+    assert by_name(plot_who.cpu_layers(view, "proc_cputime", AXIS)) == {
+        "a": (None, 0.5, 0.0),
+        "b": (None, 0.0, 1.0),
+    }
+
+
+def test_no_processes_are_no_layers() -> None:
+    assert plot_who.cpu_layers(views.view([]), "proc_cputime", AXIS) == ()
 
 
 def test_memory_holds_until_it_moves_or_the_process_ends() -> None:
@@ -106,6 +123,12 @@ def test_a_process_whose_command_is_unknown_is_named_by_its_pid() -> None:
 def test_a_rate_is_averaged_over_coarser_stretches() -> None:
     fine = ([0.0, 1.0, 2.0, 3.0, 4.0], [None, 1.0, 3.0, None, 5.0])
     assert plot_who.mean_over([0.0, 2.0, 4.0], fine) == ([0.0, 2.0, 4.0], [None, 2.0, 5.0])
+
+
+def test_shares_beyond_the_largest_six_are_other() -> None:
+    shares = tuple(CommandShare(command=f"tool{n}", cpu_seconds=10.0) for n in range(8))
+    said = plot_who.shares(views.view([], by_command=shares).run, 80.0)
+    assert said.endswith("tool5 12 % · other 25 %")
 
 
 def test_shares_add_commands_of_one_name_and_say_what_is_left() -> None:

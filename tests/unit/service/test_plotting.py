@@ -196,7 +196,11 @@ def test_processes_are_counted_by_the_run() -> None:
 
 def test_processes_of_an_imported_run_are_counted_from_its_reports() -> None:
     rss = define("ps_rss", Kind.GAUGE, Unit.BYTES, Scope.PROCESS)
-    series = [gauge("ps_rss", [(1, 5.0), (2, 5.0)], "7"), gauge("ps_rss", [(2, 5.0)], "8")]
+    series = [
+        gauge("ps_rss", [(1, 5.0), (2, 5.0)], "7"),
+        gauge("ps_rss", [(2, 5.0)], "8"),
+        gauge("ps_rss_total", [(1, 5.0), (2, 10.0)]),
+    ]
     run_view = views.view(series, (rss,), provenance=Provenance(origin="con-duct 0.23.0"))
     assert panels(run_view)["processes"].lines[0].values == (1.0, 2.0)
 
@@ -386,3 +390,26 @@ def test_the_shape_for_programs_is_plain_values() -> None:
     assert shape["run_id"] == "20261115T095001Z-7f3a9c"
     assert shape["panels"][0]["quantity"] == "cores"
     assert shape["panels"][0]["lines"][0]["role"] == "main"
+
+
+def test_a_stack_without_a_total_of_record_stands_alone() -> None:
+    series = [
+        counter("proc_cputime", [(10, 15.0), (20, 15.0)], "7@1", span=10.0),
+        gauge("proc_count", [(10, 1.0), (20, 1.0)]),
+    ]
+    run_view = views.view(
+        series, (views.PROCESS_CPU, views.COUNT), processes=[views.process("7@1", "make")], wall_seconds=20.0
+    )
+    assert [line.label for line in panels(run_view)["cpu_by_command"].lines] == ["make"]
+
+
+def test_a_high_water_mark_read_when_the_memory_was_not_tells_no_moment() -> None:
+    peak = define("cgroup_mem_peak", Kind.GAUGE, Unit.BYTES)
+    run_view = views.build_run(headline={"memory_peak_bytes": headline(900 * MIB, "cgroup_mem_peak")})
+    water = gauge("cgroup_mem_peak", [(1.5, 950 * MIB), (2.5, 950 * MIB)])
+    with_mark = views.view(
+        [*run_view.series.values(), water],
+        (*run_view.run.definitions.values(), peak),
+        headline=run_view.run.headline,
+    )
+    assert panels(with_mark)["memory"].peaks[1].seconds is None
