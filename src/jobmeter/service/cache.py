@@ -39,12 +39,18 @@ def index_path(home: Path, environ: Mapping[str, str], mounts: Path = Path("/pro
     whole = os.fsencode(os.path.realpath(home))
     name = f"{_readable(whole)}-{zlib.crc32(whole):08x}"
     base = _base(environ)
-    if base is None or file_system(base, mounts) in NETWORK:
-        base = Path("/var/tmp", f"jobmeter-{os.getuid()}")  # noqa: S108  # owner and rights are checked below
-    folder = base / name
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _require_private(base if base.name.startswith("jobmeter-") else folder)
-    return folder / "index.db"
+    if base is not None and file_system(base, mounts) not in NETWORK:
+        try:
+            return _private(base / name) / "index.db"
+        except PermissionError:
+            # left there by another user, as sudo does
+            return _private(_shared_base() / name) / "index.db"
+    return _private(_shared_base() / name) / "index.db"
+
+
+def _shared_base() -> Path:
+    """Name a local directory where everyone can write; what is made in it is checked."""
+    return _private(Path("/var/tmp", f"jobmeter-{os.getuid()}"))  # noqa: S108  # owner and rights are checked
 
 
 def _readable(path: bytes) -> str:
@@ -63,11 +69,13 @@ def _base(environ: Mapping[str, str]) -> Path | None:
     return Path(user, ".cache", "jobmeter") if user.startswith("/") else None
 
 
-def _require_private(folder: Path) -> None:
-    """Refuse a directory another user laid out for us in a place everyone can write to."""
+def _private(folder: Path) -> Path:
+    """Make a directory of this user alone; one that another user laid out is refused."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = os.lstat(folder)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
         raise PermissionError(f"{folder} is not a private directory of this user")
+    return folder
 
 
 def file_system(path: Path, mounts: Path = Path("/proc/self/mountinfo")) -> str | None:

@@ -203,7 +203,8 @@ def set_aside(path: Path) -> Path:
     """Rename a damaged index, its log with it, so that nothing of it is read again."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     aside = path.with_name(f"{path.name}.corrupt-{stamp}-{os.getpid()}")
-    for ending in ("", "-wal", "-shm"):
+    # the log first: left behind, it would be applied to the database that takes this one's place
+    for ending in ("-wal", "-shm", ""):
         try:
             os.rename(f"{path}{ending}", f"{aside}{ending}")
         except FileNotFoundError:

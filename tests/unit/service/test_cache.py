@@ -68,12 +68,22 @@ def test_a_cache_on_a_network_is_not_used(tmp_path: Path) -> None:
     found.parent.rmdir()
 
 
-def test_a_directory_everyone_can_write_to_is_refused(tmp_path: Path) -> None:
+def test_a_directory_everyone_can_write_to_is_not_used(tmp_path: Path) -> None:
     environ = {"XDG_CACHE_HOME": str(tmp_path)}
     folder = cache.index_path(tmp_path / "a", environ).parent
     folder.chmod(0o777)
-    with pytest.raises(PermissionError):
-        cache.index_path(tmp_path / "a", environ)
+    found = cache.index_path(tmp_path / "a", environ)
+    assert found.is_relative_to(f"/var/tmp/jobmeter-{os.getuid()}")
+    found.parent.rmdir()
+
+
+def test_a_directory_of_another_user_is_not_used(tmp_path: Path) -> None:
+    environ = {"XDG_CACHE_HOME": str(tmp_path)}
+    folder = cache.index_path(tmp_path / "a", environ).parent
+    os.chown(folder, 65534, 65534)
+    found = cache.index_path(tmp_path / "a", environ)
+    assert found.is_relative_to(f"/var/tmp/jobmeter-{os.getuid()}")
+    found.parent.rmdir()
 
 
 def test_long_and_odd_homes_give_usable_names(tmp_path: Path) -> None:
