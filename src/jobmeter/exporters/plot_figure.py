@@ -4,6 +4,7 @@ Names and commands are text, never formulas: a `$` in a command line must not st
 """
 
 import io
+import logging
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,8 @@ class Page:
 
 def render(chart: Chart, *, suffix: str, theme: str, width: int | None, height: int | None) -> bytes:
     """Draw a chart as an image file of so many pixels."""
+    # where the home cannot be written matplotlib keeps its cache elsewhere; that is no news to the reader
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
