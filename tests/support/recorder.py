@@ -102,7 +102,7 @@ def lines(path: Path) -> list[Any]:
     if not path.exists():
         return []
     text = path.read_bytes()
-    assert text.endswith(b"\n"), f"{path.name} ends in half a record: {text[-80:]!r}"
+    assert not text or text.endswith(b"\n"), f"{path.name} ends in half a record: {text[-80:]!r}"
     return [json.loads(line) for line in text.splitlines()]
 
 

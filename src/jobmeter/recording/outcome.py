@@ -4,6 +4,8 @@ import _signal
 import os
 import sys
 
+from jobmeter.recording import guard
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Record = dict[str, object]
@@ -26,31 +28,44 @@ class Outcome:
 
     __slots__ = ("exit_code", "folder", "interrupted_from_terminal", "records", "started")
 
-    def __init__(self, exit_code: int, folder: str | None, records: Records, *, started: bool = True) -> None:
+    def __init__(
+        self, exit_code: int, folder: str | None, records: Records | None, *, started: bool = True
+    ) -> None:
         self.exit_code = exit_code
         self.folder = folder
         self.records = records
+        """None when not even the end could be written."""
         self.started = started
         """False when exec failed: there never was a job."""
         self.interrupted_from_terminal = False
 
     def show(self, style: str) -> None:
-        """Print the summary on stderr; a closed stderr is no reason to fail."""
-        from jobmeter.recording import summarytext
-
-        if style == "none" or not self.started:
+        """Print the summary on stderr; no summary is no reason to fail."""
+        records = self.records
+        if style == "none" or not self.started or records is None:
             return
-        render = summarytext.summary_json if style == "json" else summarytext.summary_text
-        text = render(self.records) + "\n"
-        try:
-            os.write(2, text.encode("utf-8", "backslashreplace"))
-        except OSError:
-            return  # nobody reads our stderr any more
+        guard.attempt(
+            lambda: _say(_render(style, records)), lambda error: _say(f"jobmeter: no summary: {error}")
+        )
 
     def finish(self) -> int:
         """Give the exit code; after a Ctrl-C pass it on to the rest of our group, as the terminal would have."""
         if self.interrupted_from_terminal:
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
             _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
             os.kill(0, _signal.SIGINT)
         return self.exit_code
+
+
+def _render(style: str, records: Records) -> str:
+    from jobmeter.recording import summarytext
+
+    return summarytext.summary_json(records) if style == "json" else summarytext.summary_text(records)
+
+
+def _say(text: str) -> None:
+    try:
+        os.write(2, f"{text}\n".encode("utf-8", "backslashreplace"))
+    except OSError:
+        return  # nobody reads our stderr any more

@@ -141,6 +141,14 @@ class Recorder:
 
         `known` overrides what the ending says, where the job was not ours to wait for.
         """
+        ended = guard.attempt(
+            lambda: self._write_end(ending, children_left=children_left, known=known or {}), self._broken
+        )
+        self.plan.folder.close()
+        self._job.close()
+        return ended or Outcome(ending.exit_code, self.plan.folder.path, None)
+
+    def _write_end(self, ending: "Ending", *, children_left: bool, known: "Record") -> Outcome:
         from jobmeter.recording import report
 
         last_look = self._accounts if self._sampler is None and not children_left else self._last_sample
@@ -149,14 +157,12 @@ class Recorder:
         facts.update(_present("dropped", {**self.plan.folder.dropped(), **self._lost_output()}))
         headlines = report.headlines_of(facts)
         end = report.end_record(ending, began=self._timing.began, state=report.status(ending), facts=facts)
-        end.update(known or {})
+        end.update(known)
         self.plan.folder.run.append(end)
         start = self.plan.start
         self.plan.folder.write_info(
             report.info(start, self._context, end, headlines, self.plan.folder.path or "")
         )
-        self.plan.folder.close()
-        self._job.close()
         records = Records(start=start, context=self._context, end=end, headlines=headlines)
         return Outcome(ending.exit_code, self.plan.folder.path, records)
 

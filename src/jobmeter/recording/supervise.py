@@ -122,6 +122,7 @@ class Supervisor:
             self._job.signal(_signal.SIGKILL)
         if now >= self._cadence.due():
             self._recorder.sample()
+            self._reap()  # should a wake-up ever be lost, the end is noticed all the same
             self._follow_terminal()
             self._cadence.taken(self._clock.monotonic())
 
