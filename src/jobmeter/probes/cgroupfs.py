@@ -96,16 +96,33 @@ class OwnCgroup:
         self.directories = directories
 
     def join(self) -> bool:
-        """Move the calling process in; run by the forked child before exec, so it never raises."""
+        """Move the calling process in, for the moment it starts the job; never raises."""
         # every directory is tried: one refusal must not cost the others
         refused = [directory for directory in self.directories if not _write(directory, "cgroup.procs", b"0")]
         return not refused
 
+    def leave(self) -> bool:
+        """Move the calling process back to where it came from; the job it started stays."""
+        pairs = (
+            (self.places.memory, self.outer.memory),
+            (self.places.cpuacct, self.outer.cpuacct),
+            (self.places.unified, self.outer.unified),
+        )
+        homes = {own.directory: home.directory for own, home in pairs if own is not None and home is not None}
+        left = [directory for directory in homes.values() if not _write(directory, "cgroup.procs", b"0")]
+        return not left
+
     def confirmed(self, paths: "Paths", pid: int) -> "OwnCgroup":
         """Keep only the places the job really joined; ask once exec has happened."""
         lines = cgroupfiles.read_once(f"{paths.proc}/{pid}", "cgroup") or b""
-        # a process that ended is at `/` in every v1 tree; what it used still stands in the counters
-        joined = [place for place in self.places.every() if _names(lines, place, self.name) or _used(place)]
+        ours = cgroupfiles.read_once(f"{paths.proc}/self", "cgroup") or b""
+        # a process that ended is at `/` in every v1 tree; what it used still stands in the counters;
+        # a place the recorder could not leave again counts its time with the job's
+        joined = [
+            place
+            for place in self.places.every()
+            if (_names(lines, place, self.name) or _used(place)) and not _names(ours, place, self.name)
+        ]
         places = Places(
             memory=self.places.memory if self.places.memory in joined else None,
             cpuacct=self.places.cpuacct if self.places.cpuacct in joined else None,

@@ -52,6 +52,17 @@ class Usage:
             self.io = (before[0] + io[0], before[1] + io[1], before[2] + io[2], before[3] + io[3])
 
 
+class Earlier:
+    """Processes reaped before the job began, as if they had been calls of our own."""
+
+    __slots__ = ("usage",)
+
+    strays: tuple[int, ...] = ()
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+
+
 class Tool:
     """One system tool, started anew for every question, one at a time."""
 

@@ -69,15 +69,29 @@ class Job:
         self._io = [0, 0, 0, 0]
         self._reaped: tuple[int, list[int]] | None = None
         self._thread_io = f"self/task/{os.getpid()}"
+        if ours:
+            self._set_apart_earlier_children()
+
+    def _set_apart_earlier_children(self) -> None:
+        """A shell that execs jobmeter leaves us the accounts of the children it had: they are not the job's."""
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if not usage.ru_minflt:
+            return
+        from jobmeter.probes import command
+
+        earlier = command.Earlier()
+        io = self._reaped_io()
+        earlier.usage.add(usage, None if io is None else (io[0], io[1], io[2], io[3]))
+        self._helpers.append(earlier)
+        self._reaped = None
 
     def refresh(self, *, full: bool) -> None:
         """Look at the job's processes again."""
         if self.table is None:
             from jobmeter.recording.processes import ProcessTable
 
-            listing = (
-                None if self.own_cgroup is None or not self.own_cgroup.directories else self.own_cgroup.pids
-            )
+            own = self.own_cgroup
+            listing = own.pids if own is not None and own.places.every() else None
             self.table = ProcessTable(
                 self.paths.proc,
                 os.getpid(),

@@ -1,12 +1,12 @@
 """Read this first: the whole of one recording, in order.
 
     check   what can fail is found before the job starts: options, keys, home, own cgroup
-    start   the `start` record is on disk, then fork, join the cgroup, exec
+    start   the `start` record is on disk, then the command, born in its cgroup
     watch   reap, relay, forward signals; the rest is imported while the job runs, and only if it still runs
     sample  collectors -> readings -> windows -> usage.jsonl, on a fixed cadence
     end     totals, `end` record, info.json, summary; the job's exit code is ours
 
-Nothing here may harm the job: after the fork every failure costs data, never the job.
+Nothing here may harm the job: once it runs every failure costs data, never the job.
 """
 
 from jobmeter.recording import capture, launch, setup
@@ -32,7 +32,6 @@ def record(options: "Options", command: list[str]) -> Outcome:
     plan = setup.check(options, command, clock)
     terminal = open_terminal()
     outputs = capture.plan(options.capture, options.pty, plan.folder.path, terminal)
-    terminal.plan_to_give()
 
     timing = Timing(
         clock,
@@ -40,24 +39,19 @@ def record(options: "Options", command: list[str]) -> Outcome:
         report_interval=options.report_interval,
         timeout=options.timeout,
     )
-    launched = launch.start(
-        command,
-        outputs.descriptors,
-        own_cgroup=plan.own_cgroup,
-        terminal=terminal,
-        child_signal=inbox.child_signal,
-    )
+    try:
+        pid = launch.start(
+            command, outputs.descriptors, own_cgroup=plan.own_cgroup, child_signal=inbox.child_signal
+        )
+    except launch.ExecError as error:
+        return setup.give_up(plan, command[0], error, clock)
+    terminal.give(pid)
     for channel in outputs.channels:
         channel.close_job_end()
-    try:
-        launched.confirm()
-    except launch.ExecError as error:
-        terminal.take_back(launched.pid)
-        return setup.give_up(plan, command[0], error, clock)
 
-    own = None if plan.own_cgroup is None else plan.own_cgroup.confirmed(plan.paths, launched.pid)
+    own = None if plan.own_cgroup is None else plan.own_cgroup.confirmed(plan.paths, pid)
     job = Job(
-        launched.pid,
+        pid,
         plan.paths,
         own_cgroup=own,
         task_clock_fd=plan.task_clock_fd,

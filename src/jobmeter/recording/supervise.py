@@ -231,6 +231,10 @@ class Supervisor:
         self._recorder.event("stopped", {"signal": signal_names.name(number)})
         if number not in STOPPERS or not self._terminal.present:
             return  # stopped by kill -STOP or a scheduler: who did it will continue it
+        if number != _signal.SIGTSTP and self._terminal.belongs_to(self._job.group):
+            # it asked for the terminal in the moment before it was given
+            self._job.signal(_signal.SIGCONT)
+            return
         self._terminal.take_back(self._job.group)
         # stop as the terminal would have stopped us, so that the shell gets its prompt; an orphaned group
         # ignores this and the job is continued at once, as it would have been without us

@@ -40,18 +40,6 @@ class Terminal:
         """Say whether jobmeter's own group has the terminal."""
         return self._fd is not None and _foreground(self._fd) == self.group
 
-    def give_to_self(self) -> None:
-        """Make the calling process's group the foreground one; for the child, before exec."""
-        if self._fd is None or not self._given:
-            return
-        # a background group that changes the foreground is sent SIGTTOU
-        before = _signal.signal(_signal.SIGTTOU, _signal.SIG_IGN)
-        try:
-            os.tcsetpgrp(self._fd, os.getpgrp())
-        except OSError:
-            self._given = False  # the terminal went away; the job runs without one in front
-        _signal.signal(_signal.SIGTTOU, before)
-
     def give(self, group: int) -> bool:
         """Hand the terminal to the job's group, if it is ours to give."""
         if self._fd is None or not self.in_front():
@@ -63,10 +51,9 @@ class Terminal:
         self._given = True
         return True
 
-    def plan_to_give(self) -> bool:
-        """Decide, before the fork, whether the child shall take the terminal."""
-        self._given = self.in_front()
-        return self._given
+    def belongs_to(self, group: int) -> bool:
+        """Say whether that group has the terminal."""
+        return self._fd is not None and _foreground(self._fd) == group
 
     def take_back(self, group: int) -> bool:
         """Take the terminal back if the job's group still has it, or left it to a group that is gone."""
