@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _PASSES = 4
 _NO_IO = (0, 0, 0, 0)
+_SPARE_DESCRIPTORS = 8
+"""For what is opened for a moment, and for files of the run that are made later."""
 
 
 class Process:
@@ -267,4 +269,8 @@ def _has_clock(process: Process) -> bool:
 
 def _descriptor_budget() -> int:
     soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(0, min(soft, 65536) * 2 // 5)
+    try:
+        spare = soft - len(os.listdir("/proc/self/fd")) - _SPARE_DESCRIPTORS
+    except OSError:
+        return 0
+    return max(0, min(spare, 65536) * 2 // 5)
