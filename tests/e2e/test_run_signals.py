@@ -168,7 +168,7 @@ def test_a_job_that_stops_itself_is_ended_by_its_timeout(home: Home) -> None:
 
 def test_a_child_that_lives_on_is_recorded_and_not_waited_for(home: Home) -> None:
     began = time.monotonic()
-    done = home.run("sh", "-c", "sleep 30 >/dev/null 2>&1 & exit 3")
+    done = home.run("sh", "-c", "sleep 30 >/dev/null 2>&1 & sleep 0.1; exit 3")
     assert time.monotonic() - began < 10
     assert done.code == 3
     end = done.run

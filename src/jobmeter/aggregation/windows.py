@@ -150,18 +150,6 @@ class Buffer:
         return {name: (span.begin, span.end) for name, span in self.spans.items() if span.end > span.begin}
 
 
-def render(folded: "Folded") -> dict[str, object]:
-    """Arrange folded values as one line of `usage.jsonl` holds them."""
-    plain: dict[str, object] = {}
-    by_key: dict[str, dict[str, object]] = {}
-    for (key, instance), value in folded.items():
-        if instance:
-            by_key.setdefault(key, {})[instance] = value
-        else:
-            plain[key] = value
-    return {**plain, **by_key}
-
-
 def top_instances(folded: "Folded", limit: int = TOP) -> "Folded":
     """Keep the processes that used most, by CPU then memory; the others become one `rest`."""
     weight: dict[str, tuple[float, float]] = {}

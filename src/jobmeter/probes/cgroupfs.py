@@ -86,7 +86,7 @@ def own_name(run_id: str, recorder_pid: int) -> str:
 class OwnCgroup:
     """The directories of one run; `places` holds only what is the job's own."""
 
-    __slots__ = ("directories", "name", "outer", "places")
+    __slots__ = ("_counter", "directories", "name", "outer", "places")
 
     def __init__(self, name: str, places: Places, outer: Places, directories: tuple[str, ...]) -> None:
         self.name = name
@@ -94,6 +94,7 @@ class OwnCgroup:
         self.outer = outer
         """The recorder's cgroups: what encloses the job where it has no own one."""
         self.directories = directories
+        self._counter: cgroupfiles.File | None = None
 
     def join(self) -> bool:
         """Move the calling process in, for the moment it starts the job; never raises."""
@@ -136,6 +137,14 @@ class OwnCgroup:
         # v2 hands the list out as it stands; v1 copies and sorts it first
         place = self.places.unified or self.places.memory or self.places.cpuacct
         return [] if place is None else _pids(place.directory, MAX_DEPTH)
+
+    def cpu_counter(self) -> bytes | None:
+        """Read the CPU counter as it stands: as long as it does not change, no process of the job ran."""
+        if self._counter is None and self.places.cpuacct is not None:
+            place = self.places.cpuacct
+            name = "cpu.stat" if place.version == 2 else "cpuacct.usage"
+            self._counter = cgroupfiles.open_file(place.directory, name)
+        return None if self._counter is None else self._counter.read()
 
     def remove(self) -> bool:
         """Remove the directories; False where a process still lives in one, which a later sweep takes."""

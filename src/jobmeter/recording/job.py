@@ -33,11 +33,13 @@ class Job:
     """A running command and everything it started."""
 
     __slots__ = (
+        "_counted",
         "_helpers",
         "_io",
         "_reaped",
         "_thread_io",
         "group",
+        "idle",
         "ours",
         "own_cgroup",
         "paths",
@@ -65,6 +67,9 @@ class Job:
         self.task_clock_fd = task_clock_fd
         self.recorder_rss_bytes = recorder_rss_bytes
         self.table: ProcessTable | None = None
+        self.idle = False
+        """Whether no process of the job ran between the last two looks."""
+        self._counted: bytes | None = None
         self._helpers: list[Helper] = []
         self._io = [0, 0, 0, 0]
         self._reaped: tuple[int, list[int]] | None = None
@@ -99,8 +104,15 @@ class Job:
                 list_pids=listing,
                 reaped_ns=self._reaped_ns if self.ours else None,
             )
+        counted = None if self.own_cgroup is None else self.own_cgroup.cpu_counter()
+        if counted is not None and counted == self._counted and not full:
+            # no process of the job ran since the last look: none began, none ended, none changed
+            self.table.stand_still()
+            self.idle = True
+            return
+        self._counted = counted
         strays = [pid for tool in self._helpers for pid in tool.strays]
-        self.table.refresh(full=full, helpers=frozenset(strays))
+        self.idle = not self.table.refresh(full=full, helpers=frozenset(strays))
 
     @property
     def processes(self) -> "Mapping[int, Process]":

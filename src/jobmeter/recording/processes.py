@@ -115,11 +115,19 @@ class ProcessTable:
         self.io_unreadable = False
         self._admit(first)
 
-    def refresh(self, *, full: bool, helpers: "frozenset[int]" = frozenset()) -> None:
-        """Look at every process once; `full` also re-reads those that were idle, `helpers` are not the job's."""
-        self._helpers = helpers
+    def stand_still(self) -> None:
+        """Note that nothing happened since the last look."""
         for process in self.live.values():
             process.fresh = process.moved = process.looked = False
+
+    def refresh(self, *, full: bool, helpers: "frozenset[int]" = frozenset()) -> bool:
+        """Look at every process once and say whether anything moved.
+
+        `full` also re-reads those that were idle; `helpers` are not the job's.
+        """
+        self._helpers = helpers
+        self.stand_still()
+        known = self.live.keys() | ()
         total_ns = 0
         for _ in range(_PASSES):
             self._discover()
@@ -130,6 +138,7 @@ class ProcessTable:
                 break
         # a clock read of a process that just ended may be missing: the total never falls
         self.cpu_ns = max(self.cpu_ns, total_ns)
+        return known != self.live.keys() or any(process.moved for process in self.live.values())
 
     def _pass(self, full: bool) -> tuple[int, bool]:
         total = 0

@@ -6,21 +6,24 @@ from jobmeter.aggregation.summary import Summary
 from jobmeter.model.measurement import Measurement, Scope
 from jobmeter.recording import accounts, guard
 from jobmeter.recording.attribution import Attribution
-from jobmeter.runfolder import jsontext, writer
+from jobmeter.runfolder import usageline, writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobmeter.collectors import Source
+    from jobmeter.collectors import Reading, Source
     from jobmeter.recording.clock import Timing
     from jobmeter.recording.job import Job
     from jobmeter.recording.selection import Selection
     from jobmeter.runfolder.writer import RunFolder
 
 _FAILURES_ALLOWED = 3
-_HOST_SECONDS = 0.95
-"""The machine as a whole is looked at once a second, however fast the job is sampled."""
+_QUIET_SECONDS = 0.95
+"""However fast a job is sampled, the machine as a whole is looked at once a second, and so is an idle job."""
+
+_OF_THE_JOB = ("cgroup", "proc", "wait")
+"""Sources that can only change when a process of the job runs."""
 
 
 class Sampler:
@@ -30,14 +33,15 @@ class Sampler:
         "_clock",
         "_failures",
         "_folder",
-        "_host_due",
         "_job",
         "_job_keys",
         "_job_window",
         "_next_report",
         "_on_event",
         "_process_window",
+        "_quiet_until",
         "_report_interval",
+        "_said",
         "_sources",
         "attribution",
         "definitions",
@@ -64,11 +68,12 @@ class Sampler:
         self._sources: dict[str, Source] = {}
         for name, keys in selection.by_collector().items():
             self._attach(name, keys)
-        self._host_due = {
+        self._quiet_until = {
             name: timing.began
             for name, keys in selection.by_collector().items()
-            if all(self.definitions[key].scope is Scope.HOST for key in keys)
+            if name in _OF_THE_JOB or all(self.definitions[key].scope is Scope.HOST for key in keys)
         }
+        self._said: dict[str, list[Reading]] = {}
         self._job_window = windows.Buffer(self.definitions, self._starts_at_zero, timing.began)
         self._process_window = windows.Buffer(self.definitions, self._starts_at_zero, timing.began)
         self._job_keys = frozenset(k for k, m in self.definitions.items() if m.scope is not Scope.PROCESS)
@@ -88,28 +93,45 @@ class Sampler:
             return  # everything ended between two looks: an empty sample says nothing
         self.attribution.update(self._job.processes.values())
         for name, source in list(self._sources.items()):
-            if final or name not in self._host_due or now >= self._host_due[name]:
+            if reporting or self._is_due(name, now):
                 self._read(name, source)
+            else:
+                self._repeat(name)
         self.samples += 1
         self._process_window.samples += 1
         self._write_job_line()
         if reporting:
             self._report(now)
 
+    def _is_due(self, name: str, now: float) -> bool:
+        """Say whether a source has something new to tell."""
+        if name not in self._quiet_until or now >= self._quiet_until[name]:
+            return True
+        return name in _OF_THE_JOB and not self._job.idle
+
+    def _repeat(self, name: str) -> None:
+        """What a source of an idle job said still stands; the machine as a whole is left out."""
+        if name in _OF_THE_JOB:
+            self._take(name, self._clock.monotonic(), self._said.get(name, []))
+
     def _read(self, name: str, source: "Source") -> None:
         at = self._clock.monotonic()
-        if name in self._host_due:
-            self._host_due[name] = at + _HOST_SECONDS
         readings = guard.attempt(lambda: list(source.read()), lambda error: self._failed(name, error))
         if readings is None:
             return
         if not self._job.processes:
             readings = [reading for reading in readings if accounts.outlives(self.definitions[reading[0]])]
         job_readings = [reading for reading in readings if reading[0] in self._job_keys]
-        self._job_window.add(name, at, job_readings)
-        self.summary.add(job_readings)
+        if name in self._quiet_until:
+            self._quiet_until[name] = at + _QUIET_SECONDS
+            self._said[name] = job_readings
+        self._take(name, at, job_readings)
         if len(job_readings) < len(readings):
             self._process_window.add(name, at, [r for r in readings if r[0] not in self._job_keys])
+
+    def _take(self, name: str, at: float, readings: "list[Reading]") -> None:
+        self._job_window.add(name, at, readings)
+        self.summary.add(readings)
 
     def _attach(self, name: str, keys: frozenset[str]) -> None:
         source = guard.attempt(
@@ -145,12 +167,8 @@ class Sampler:
     def _write(self, folded: "windows.Folded", window: windows.Buffer) -> bool:
         if not folded:
             return True
-        clock = {name: [round(begin, 6), round(end, 6)] for name, (begin, end) in window.clock().items()}
-        line = (
-            f'{{"timestamp": "{writer.timestamp(self._clock.wall())}", "num_samples": {window.samples}, '
-            f'"clock": {jsontext.mapping(clock)}, "measurements": {jsontext.mapping(windows.render(folded))}}}'
-        )
-        return self._folder.usage.append_line(line)
+        stamp = writer.timestamp(self._clock.wall())
+        return self._folder.usage.append_line(usageline.encode(stamp, window.samples, window.clock(), folded))
 
     def close(self) -> None:
         """Give the sources back what they hold."""

@@ -1,10 +1,13 @@
 """Write JSON without importing `json`, whose decoder costs 8 ms that a recorder never needs."""
 
-from _json import encode_basestring_ascii as quote
+from _json import encode_basestring_ascii
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+quote = encode_basestring_ascii
+"""Encode a string, quotes included."""
 
 
 def dumps(value: object) -> str:

@@ -224,11 +224,6 @@ def test_a_gone_process_whose_window_waits_for_the_disk_is_not_counted_twice() -
     assert buffer.fold() == {("proc_cputime", "7@1"): 2.5}
 
 
-def test_a_line_holds_job_values_plainly_and_processes_by_instance() -> None:
-    folded: windows.Folded = {("wait_cputime", ""): 1.5, ("proc_rss", "7@1"): 10, ("proc_rss", "8@1"): 20}
-    assert windows.render(folded) == {"wait_cputime": 1.5, "proc_rss": {"7@1": 10, "8@1": 20}}
-
-
 def test_fifty_processes_are_all_listed() -> None:
     folded: windows.Folded = {("proc_rss", f"{pid}@1"): pid for pid in range(50)}
     assert windows.top_instances(folded) == folded
