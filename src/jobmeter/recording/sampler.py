@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from jobmeter.runfolder.writer import RunFolder
 
 _FAILURES_ALLOWED = 3
-_QUIET_SECONDS = 0.95
-"""However fast a job is sampled, the machine as a whole is looked at once a second, and so is an idle job."""
+_HOST_SECONDS, _IDLE_SECONDS = 0.95, 4.95
+"""However fast a job is sampled, the machine as a whole is looked at once a second; everything is looked at every
+five while no process of the job runs."""
 
 _OF_THE_JOB = ("cgroup", "proc", "wait")
 """Sources that can only change when a process of the job runs."""
@@ -39,7 +40,7 @@ class Sampler:
         "_next_report",
         "_on_event",
         "_process_window",
-        "_quiet_until",
+        "_read_at",
         "_report_interval",
         "_said",
         "_sources",
@@ -68,8 +69,8 @@ class Sampler:
         self._sources: dict[str, Source] = {}
         for name, keys in selection.by_collector().items():
             self._attach(name, keys)
-        self._quiet_until = {
-            name: timing.began
+        self._read_at = {
+            name: float("-inf")
             for name, keys in selection.by_collector().items()
             if name in _OF_THE_JOB or all(self.definitions[key].scope is Scope.HOST for key in keys)
         }
@@ -104,10 +105,12 @@ class Sampler:
             self._report(now)
 
     def _is_due(self, name: str, now: float) -> bool:
-        """Say whether a source has something new to tell."""
-        if name not in self._quiet_until or now >= self._quiet_until[name]:
+        """Say whether a source may have something new to tell."""
+        if name not in self._read_at:
             return True
-        return name in _OF_THE_JOB and not self._job.idle
+        if self._job.idle:
+            return now >= self._read_at[name] + _IDLE_SECONDS
+        return name in _OF_THE_JOB or now >= self._read_at[name] + _HOST_SECONDS
 
     def _repeat(self, name: str) -> None:
         """What a source of an idle job said still stands; the machine as a whole is left out."""
@@ -122,8 +125,8 @@ class Sampler:
         if not self._job.processes:
             readings = [reading for reading in readings if accounts.outlives(self.definitions[reading[0]])]
         job_readings = [reading for reading in readings if reading[0] in self._job_keys]
-        if name in self._quiet_until:
-            self._quiet_until[name] = at + _QUIET_SECONDS
+        if name in self._read_at:
+            self._read_at[name] = at
             self._said[name] = job_readings
         self._take(name, at, job_readings)
         if len(job_readings) < len(readings):
