@@ -35,9 +35,14 @@ def _record(name: str, argv: list[str]) -> int:
 
 def complain(error: JobmeterError) -> None:
     """Print an expected error: what is wrong, then what to do."""
-    print(f"jobmeter: {error}", file=sys.stderr)
+    print(f"jobmeter: {_tame(str(error))}", file=sys.stderr)
     if error.hint:
-        print(f"hint: {error.hint}", file=sys.stderr)
+        print(f"hint: {_tame(error.hint)}", file=sys.stderr)
+
+
+def _tame(text: str) -> str:
+    """Show what a person typed without letting it speak to the terminal."""
+    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
 
 
 def start() -> None:

@@ -1,6 +1,7 @@
 """Every command that does not record: find its module, parse its arguments, call it."""
 
 import argparse
+import errno
 import os
 import sys
 from importlib import import_module
@@ -26,13 +27,22 @@ class Command(Protocol):
 def main(argv: list[str]) -> int:
     """Dispatch one command line."""
     try:
-        return _dispatch(argv)
-    except KeyboardInterrupt:
-        return 130
+        code = _dispatch(argv)
+        sys.stdout.flush()
     except BrokenPipeError:
-        # the reader of our output left, as `head` does; keep the interpreter from complaining at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()  # its reader left, as `head` does
         return 141
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _forget_output()
+        raise UsageError("the disk is full: the output is cut", hint="make room and try again") from None
+    return code
+
+
+def _forget_output() -> None:
+    """Keep the interpreter from trying to write the rest, and complaining, at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(argv: list[str]) -> int:

@@ -213,6 +213,12 @@ def choose(fd: int, wanted: str, pty: str) -> str:
     return PTY if pty == "always" else PIPE
 
 
+def is_piped() -> bool:
+    """Say whether others of our own group read what the job writes: a pager among them needs the terminal."""
+    mode = os.fstat(1).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
 def plan(wanted: str, pty: str, folder: str | None, terminal: "Terminal") -> Plan:
     """Open what the job's outputs need."""
     made = Plan()
@@ -273,6 +279,7 @@ def _prepare(job_end: int, real: int, terminal: "Terminal") -> None:
     # the real terminal turns \n into \r\n; doing it here too would change what is kept
     settings[1] &= ~termios.OPOST
     termios.tcsetattr(job_end, termios.TCSANOW, settings)
+    terminal.mirrors(termios.tcgetattr(job_end))
     size = terminals.window_size(real)
     if size is not None:
         terminals.set_window_size(job_end, size)

@@ -45,7 +45,8 @@ def record(options: "Options", command: list[str]) -> Outcome:
         )
     except launch.ExecError as error:
         return setup.give_up(plan, command[0], error, clock)
-    terminal.give(pid)
+    if not capture.is_piped():
+        terminal.give(pid)  # else it is given when the job asks for it
     for channel in outputs.channels:
         channel.close_job_end()
 

@@ -91,6 +91,9 @@ class Supervisor:
         self._gave_up = False
         self._poll = select.poll()
         self._poll.register(inbox.fd, select.POLLIN)
+        if terminal.present:
+            # with the job in front we are a background writer, which a terminal may stop
+            _signal.signal(_signal.SIGTTOU, _signal.SIG_IGN)
         self.ending: Ending | None = None
         self.children_left = True
         self.paused = False
@@ -231,18 +234,20 @@ class Supervisor:
         self._recorder.event("stopped", {"signal": signal_names.name(number)})
         if number not in STOPPERS or not self._terminal.present:
             return  # stopped by kill -STOP or a scheduler: who did it will continue it
-        if number != _signal.SIGTSTP and self._terminal.belongs_to(self._job.group):
-            # it asked for the terminal in the moment before it was given
+        group = self._job.group
+        if number != _signal.SIGTSTP and (self._terminal.belongs_to(group) or self._terminal.give(group)):
+            # it asked for the terminal in the moment before it was given, or is part of a pipeline
             self._job.signal(_signal.SIGCONT)
             return
-        self._terminal.take_back(self._job.group)
+        self._terminal.take_back(group)
         # stop as the terminal would have stopped us, so that the shell gets its prompt; an orphaned group
         # ignores this and the job is continued at once, as it would have been without us
         stop = _signal.SIGTTIN if number == _signal.SIGTTIN else _signal.SIGTSTP
         before = _signal.signal(stop, _signal.SIG_DFL)
         os.kill(0, stop)
         _signal.signal(stop, before)
-        self._resume()
+        if _signal.SIGCONT not in self._inbox.arrived:
+            self._resume()
 
     def _resume(self) -> None:
         self._terminal.give(self._job.group)

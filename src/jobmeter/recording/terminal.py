@@ -79,25 +79,25 @@ class Terminal:
         self._size = size
         return size
 
+    def mirrors(self, settings: "list[Any]") -> None:
+        """Note how the job finds its output terminal: what differs later, the job has changed."""
+        self._mirrored = settings
+
     def follow_settings(self, master: int) -> None:
         """Carry settings the job made on its output terminal (no echo, raw) over to the real one."""
         import termios
 
-        if self._fd is None:
+        if self._fd is None or self._mirrored is None:
             return
         try:
             settings = termios.tcgetattr(master)
+            if settings[:4] == self._mirrored[:4]:
+                return
+            before = self._attributes or termios.tcgetattr(self._fd)
+            termios.tcsetattr(self._fd, termios.TCSANOW, _carried_over(settings, before))
         except termios.error:
-            return  # the job closed its side
-        if self._mirrored is None or settings[:4] == self._mirrored[:4]:
-            self._mirrored = settings
-            return
-        self._mirrored = settings
-        if self._attributes is None:
-            self._attributes = termios.tcgetattr(self._fd)
-        wanted = termios.tcgetattr(self._fd)
-        wanted[0], wanted[3], wanted[6] = settings[0], settings[3], settings[6]
-        termios.tcsetattr(self._fd, termios.TCSANOW, wanted)
+            return  # the job closed its side, or the window is gone
+        self._mirrored, self._attributes = settings, before
 
     def restore(self) -> None:
         """Put back the settings that were mirrored from the job."""
@@ -106,9 +106,22 @@ class Terminal:
         import termios
 
         try:
-            termios.tcsetattr(self._fd, termios.TCSADRAIN, self._attributes)
+            termios.tcsetattr(self._fd, termios.TCSANOW, self._attributes)
         except termios.error:
             return  # the terminal was closed
+
+
+def _carried_over(settings: "list[Any]", before: "list[Any]") -> "list[Any]":
+    """Give the real terminal's settings for what the job made of its own."""
+    import termios
+
+    wanted = list(before)
+    wanted[0], wanted[3], wanted[6] = settings[0], settings[3], settings[6]
+    # output is left alone on the job's side, so that what is kept is what was written: whether the job wants
+    # it raw shows in the rest, as cfmakeraw(3) sets it
+    raw = not settings[3] & (termios.ISIG | termios.ICANON | termios.ECHO)
+    wanted[1] = settings[1] & ~termios.OPOST | (0 if raw else before[1] & termios.OPOST)
+    return wanted
 
 
 def open_terminal() -> Terminal:

@@ -10,7 +10,9 @@ from itertools import accumulate
 from pathlib import Path
 
 from jobmeter.errors import UsageError
-from jobmeter.model.run import LIVE, Run
+from jobmeter.model.run import LIVE, Run, Status
+from jobmeter.probes import cgroupfs
+from jobmeter.probes.paths import Paths
 from jobmeter.runfolder import reader
 from jobmeter.service import index, lifecycle
 from jobmeter.service.quantities import Dimension, parse_quantity
@@ -77,6 +79,9 @@ def collect_garbage(home: str, keep: Keep, *, dry_run: bool = False, now: float 
         listed = opened.ask(lambda store: store.briefs())
         unfinished = set(opened.ask(lambda store: store.unfinished()))
     closed = [run for run in listed if run.status not in LIVE and run.run_id not in unfinished]
+    for run in closed:
+        if run.status is Status.LOST and not dry_run:
+            _release_cgroups(lifecycle.folder_of(run))
     doomed = choose(closed, keep, moment)
     for run in doomed:
         done.removed.append(run.run_id)
@@ -92,6 +97,16 @@ def collect_garbage(home: str, keep: Keep, *, dry_run: bool = False, now: float 
         lifecycle.touch(home, done.compressed)
         lifecycle.forget(home)
     return done
+
+
+def _release_cgroups(folder: Path) -> None:
+    """Remove the cgroups of a run whose recorder was killed before it could."""
+    provenance = reader.read_facts(folder).merged.get("provenance")
+    noted = provenance.get("own_cgroup") if isinstance(provenance, dict) else None
+    paths = Paths()
+    for directory in noted if isinstance(noted, list) else []:
+        if isinstance(directory, str) and directory.startswith(f"{paths.sys}/fs/cgroup/"):
+            cgroupfs.discard(paths, directory)
 
 
 def choose(closed: Sequence[Run], keep: Keep, now: float) -> list[Run]:

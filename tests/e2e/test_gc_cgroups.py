@@ -1,0 +1,50 @@
+"""A recorder that was killed leaves a cgroup behind; `gc` takes it once the job has ended."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 20.0) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_gc_removes_the_cgroup_of_a_killed_recorder(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "JOBMETER_HOME": str(tmp_path / "home"),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+    }
+    with (tmp_path / "out").open("w") as out:
+        recorder = subprocess.Popen(
+            [sys.executable, "-m", "jobmeter", "run", "--", "sleep", "60"],
+            env=environment,
+            stdout=out,
+            stderr=out,
+        )
+        wait_for(lambda: [*tmp_path.glob("home/runs/*/*/usage.jsonl")])
+        (records,) = tmp_path.glob("home/runs/*/*/run.jsonl")
+        context = json.loads(records.read_text().splitlines()[1])
+        directories = [Path(name) for name in context["provenance"]["own_cgroup"]]
+        assert directories
+        assert all(directory.is_dir() for directory in directories)
+        recorder.send_signal(signal.SIGKILL)
+        recorder.wait()
+    os.kill(context["pid"], signal.SIGKILL)
+    wait_for(lambda: all(not (directory / "cgroup.procs").read_text() for directory in directories))
+    done = subprocess.run(
+        [sys.executable, "-m", "jobmeter", "gc", "--keep", "30d"],
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert [directory for directory in directories if directory.exists()] == []
