@@ -53,6 +53,8 @@ MEASUREMENTS = (
 )  # fmt: skip
 
 _STATUS_SECONDS = 5.0
+_PSS_SECONDS, _SETTLE_SECONDS, _AHEAD_SECONDS = 30.0, 3.0, 10.0
+_SHARE_OF_A_CORE, _GROWTH, _WORTH_WAITING_BYTES = 0.005, 1.02, 64 << 20
 
 
 def missing(paths: "Paths") -> str | None:
@@ -68,33 +70,36 @@ class PssBudget:
     Never more than 0.5 % of a core over time; 50 ms are granted ahead, so that a short job gets a reading.
     """
 
-    __slots__ = ("_next", "_previous", "_read_at", "_read_rss", "_waited")
+    __slots__ = ("_next", "_previous", "_read_at", "_read_rss", "_wanted_at")
 
     def __init__(self, now: float) -> None:
-        self._next = now
+        self._next = now - _AHEAD_SECONDS
         self._read_at = float("-inf")
         self._read_rss = 0
         self._previous = 0
-        self._waited = 0
+        self._wanted_at: float | None = None
 
     def due(self, now: float, rss_total: int) -> bool:
-        """Say whether to read now; a sum still growing fast is given up to three samples to settle."""
-        growing = rss_total > self._previous * 1.05
+        """Say whether to read now; a sum that still grows is given time to settle."""
+        growing = rss_total > self._previous * _GROWTH
         self._previous = rss_total
-        wanted = rss_total > self._read_rss * 1.02 or now - self._read_at >= 30.0
+        wanted = rss_total > self._read_rss * _GROWTH or now - self._read_at >= _PSS_SECONDS
         if not wanted or now < self._next:
             return False
-        if growing and self._waited < 3 and rss_total > 64 << 20:
-            self._waited += 1
-            return False
-        return True
+        if self._wanted_at is None:
+            self._wanted_at = now
+        settling = growing and rss_total > _WORTH_WAITING_BYTES
+        return not settling or now - self._wanted_at >= _SETTLE_SECONDS
 
-    def spent(self, now: float, rss_total: int, seconds: float) -> None:
-        """Account for one reading."""
+    def spent(self, now: float, seconds: float) -> None:
+        """Account for the cost of one reading."""
+        self._next = max(self._next, now - _AHEAD_SECONDS) + seconds / _SHARE_OF_A_CORE
+
+    def kept(self, now: float, rss_total: int) -> None:
+        """The reading was good: the next is due on a new high, or after a while."""
         self._read_at = now
         self._read_rss = max(rss_total, self._read_rss)
-        self._waited = 0
-        self._next = max(self._next - 10.0, now - 10.0) + seconds / 0.005
+        self._wanted_at = None
 
 
 class ProcSource:
@@ -218,18 +223,21 @@ class ProcSource:
 
     def _pss(self, processes: "list[Process]", now: float, rss_total: int) -> "Iterator[Reading]":
         began = time.thread_time()
-        total, unread = 0, False
-        for process in processes:
-            if process.rss_bytes == 0:
-                continue
-            pss = procfs.read_pss(self._job.paths.proc, process.pid)
-            if pss is None:
-                unread = unread or process.state not in "ZX"
-                continue
-            total += pss
-            if "proc_pss" in self._keys:
-                yield "proc_pss", process.instance, pss
-        self._budget.spent(now, rss_total, time.thread_time() - began)
+        proc = self._job.paths.proc
+        sizes = {p.instance: procfs.read_pss(proc, p.pid) for p in processes if p.rss_bytes}
+        unread = [p for p in processes if p.rss_bytes and sizes[p.instance] is None and p.state not in "ZX"]
+        resident = [
+            stat[6] * procfs.PAGE for p in processes if (stat := procfs.read_stat(proc, p.pid)) is not None
+        ]
+        self._budget.spent(now, time.thread_time() - began)
+        # pages that came to be shared between two of the readings were counted twice
+        if abs(sum(resident) - rss_total) > rss_total * (_GROWTH - 1):
+            return
+        self._budget.kept(now, rss_total)
+        for instance, size in sizes.items():
+            if size is not None and "proc_pss" in self._keys:
+                yield "proc_pss", instance, size
+        total = sum(size for size in sizes.values() if size is not None)
         # a process we may not read would make the sum a lie
         if "proc_pss_total" in self._keys and total and not unread:
             yield "proc_pss_total", "", total

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 _CLOCK_TOLERANCE, _CLOCK_FLOOR_SECONDS = 0.15, 0.1
 _AGREEMENT, _AGREEMENT_SECONDS = 0.03, 0.03
 _LEFT_CGROUP, _LEFT_CGROUP_SECONDS = 0.01, 0.05
+_LOST, _LOST_SECONDS = 0.05, 0.05
 
 
 def judge(
@@ -31,10 +32,18 @@ def judge(
             inexact["wait_cputime"] = reason
     if own is not None and waited is not None and waited > own * (1 + _LEFT_CGROUP) + _LEFT_CGROUP_SECONDS:
         inexact["cgroup_cputime"] = "processes left the job's cgroup"
-    if job.table is not None and job.table.io_unreadable:
-        reason = "processes of another user: their input and output may not be read"
-        inexact.update({"wait_read_bytes": reason, "wait_write_bytes": reason})
+    reason = _io_is_low(job, waited, own, inexact)
+    if reason:
+        inexact.update({key: reason for key in ("wait_read_bytes", "wait_write_bytes") if key in summary})
     return inexact
+
+
+def _io_is_low(job: "Job", waited: float | None, own: float | None, inexact: "Mapping[str, str]") -> str:
+    if any(process.io is None for process in job.processes.values()):
+        return "processes that still run belong to another user: their input and output may not be read"
+    if own is not None and waited is not None and own > waited * (1 + _LOST) + _LOST_SECONDS:
+        return "a process ignored SIGCHLD: what its children read and wrote is lost"
+    return inexact.get("wait_cputime", "")
 
 
 def _waited_is_low(waited: float, clock: float | None, watch: "Watch | None") -> str:

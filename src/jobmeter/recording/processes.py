@@ -86,7 +86,6 @@ class ProcessTable:
         "_recorder",
         "cpu_ns",
         "io_totals",
-        "io_unreadable",
         "live",
         "seen",
     )
@@ -112,7 +111,6 @@ class ProcessTable:
         self.seen = 0
         self.io_totals: list[int] | None = None
         """Sums of the live processes' accounts; None while none could be read."""
-        self.io_unreadable = False
         self._admit(first)
 
     def stand_still(self) -> None:
@@ -178,14 +176,10 @@ class ProcessTable:
             return None  # ESRCH: the process this descriptor belongs to is gone, whoever has its pid now
 
     def _read_io(self, process: Process) -> None:
+        # one that may not be read, or is just ending, hands its account to who reaps it: nothing is lost then
         io = procfs.read_io(self._proc, process.pid)
         if io is not None:
             self._count_io(process, io)
-            return
-        # a process that is just ending may not be read either, and hands its account to who reaps it
-        stat = procfs.read_stat(self._proc, process.pid)
-        if stat is not None and stat[1] not in "ZX" and procfs.read_io(self._proc, process.pid) is None:
-            self.io_unreadable = True
 
     def _count_io(self, process: Process, io: procfs.ProcessIo | None) -> None:
         before, after = process.io or _NO_IO, io or _NO_IO

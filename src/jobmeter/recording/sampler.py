@@ -23,8 +23,8 @@ _HOST_SECONDS, _IDLE_SECONDS = 0.95, 4.95
 """However fast a job is sampled, the machine as a whole is looked at once a second; everything is looked at every
 five while no process of the job runs."""
 
-_OF_THE_JOB = ("cgroup", "proc", "wait")
-"""Sources that can only change when a process of the job runs."""
+_OF_THE_JOB = ("cgroup", "wait")
+"""Sources that can only change when a process of the job runs; `proc` knows by itself who moved."""
 
 
 class Sampler:

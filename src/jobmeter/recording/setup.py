@@ -1,7 +1,6 @@
 """Everything that is decided before the job starts, so that a mistake costs nothing but a sentence."""
 
 import os
-import resource
 import sys
 
 import jobmeter
@@ -51,8 +50,9 @@ class Plan:
         self.no_own_cgroup = ""
         self.subreaper = False
         self.task_clock_fd: int | None = None
-        # ru_maxrss of the job begins at the size of the process that forked it
-        self.recorder_rss_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 + (1 << 19)
+        # ru_maxrss of the job begins at the size of the process that started it; our own ru_maxrss would not do,
+        # it begins at the size of the one that started us
+        self.recorder_rss_bytes = (procfs.read_peak_rss(paths.proc, os.getpid()) or 0) + (1 << 19)
 
 
 def check(options: "Options", command: list[str], clock: "Clock") -> Plan:
