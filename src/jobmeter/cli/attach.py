@@ -2,7 +2,8 @@
 
 import os
 
-from jobmeter.errors import UsageError
+from jobmeter.cli import run
+from jobmeter.errors import RecordError, UsageError
 
 
 def main(argv: list[str]) -> int:
@@ -13,9 +14,13 @@ def main(argv: list[str]) -> int:
     if argv[:1] in (["-h"], ["--help"]):
         print(settings.help_text("attach [options] PID", __doc__ or ""))
         return 0
-    options, words = settings.parse(argv, os.environ, os.getcwd())
-    if len(words) != 1 or not words[0].isdigit():
-        raise UsageError("attach needs one pid", hint="jobmeter attach [options] PID")
-    outcome = attach.attach(options, int(words[0]))
+    try:
+        options, words = settings.parse(argv, os.environ, run.working_directory())
+        if len(words) != 1 or not words[0].isdecimal():
+            raise UsageError("attach needs one pid", hint="jobmeter attach [options] PID")
+        outcome = attach.attach(options, int(words[0]))
+    except RecordError as error:
+        # 125 stands among the exit codes of a job, and here is none
+        raise UsageError(str(error), hint=error.hint) from None
     outcome.show("none" if options.quiet else options.summary)
     return 0

@@ -12,7 +12,7 @@ def main(argv: list[str]) -> int:
     if argv[:1] in (["-h"], ["--help"]):
         print(settings.help_text())
         return 0
-    options, command = settings.parse(argv, os.environ, _working_directory())
+    options, command = settings.parse(argv, os.environ, working_directory())
     if not command:
         raise RecordError("no command to run", hint="jobmeter run [options] [--] COMMAND")
     from jobmeter.recording import pipeline
@@ -22,7 +22,8 @@ def main(argv: list[str]) -> int:
     return outcome.finish()
 
 
-def _working_directory() -> str:
+def working_directory() -> str:
+    """Give the folder we are in; `/` where it is gone."""
     try:
         return os.getcwd()
     except FileNotFoundError:

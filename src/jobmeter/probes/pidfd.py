@@ -14,7 +14,7 @@ def open_pid(pid: int) -> int | None:
     """Open a descriptor of a running process; None if there is none, or the kernel is older than 5.3."""
     try:
         return os.pidfd_open(pid)
-    except (OSError, AttributeError):
+    except (OSError, AttributeError, OverflowError):
         return None
 
 

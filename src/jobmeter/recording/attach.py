@@ -25,17 +25,19 @@ if TYPE_CHECKING:
     from jobmeter.config.options import Options
 
 _STATUS_WAIT_MS = 500
-_DETACHING = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
+_DETACHING = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT)
 
 
 def attach(options: "Options", pid: int) -> Outcome:
     """Record a running process and its descendants until it ends or we are told to stop."""
-    paths, clock = Paths(), SystemClock()
+    paths, clock, inbox = Paths(), SystemClock(), _inbox()
     fd = pidfd.open_pid(pid)
     if fd is None or procfs.read_stat(paths.proc, pid) is None:
         raise UsageError(f"no such process: {pid}", hint="give the pid of a running process, as ps shows it")
+    selection = setup.select(options, paths)
     folder = writer.create(options.runs_home, clock.wall())
     plan = setup.Plan(options, folder, _start_record(options, pid, folder, clock, paths), paths)
+    plan.selection = selection
     plan.no_own_cgroup = "attached to a running job: it stays where it is"
     folder.run.append(plan.start)
     outputs = capture.Plan()
@@ -48,7 +50,7 @@ def attach(options: "Options", pid: int) -> Outcome:
     )
     recorder = Recorder(plan, Job(pid, paths, ours=False), outputs, timing)
     recorder.begin_sampling()
-    detached = _watch(recorder, fd, timing)
+    detached = _watch(recorder, fd, timing, inbox)
     status = None if detached else _final_status(fd)
     return _end(recorder, status, detached=detached, timing=timing)
 
@@ -67,9 +69,15 @@ def _start_record(
     return record
 
 
-def _watch(recorder: Recorder, fd: int, timing: Timing) -> bool:
-    """Sample until the process ends; True when we were told to leave it alone."""
+def _inbox() -> Inbox:
+    """Listen for being told to leave; what else a signal does, it does to us and not to the job."""
     inbox = Inbox()
+    _signal.signal(_signal.SIGTSTP, _signal.SIG_DFL)
+    return inbox
+
+
+def _watch(recorder: Recorder, fd: int, timing: Timing, inbox: Inbox) -> bool:
+    """Sample until the process ends; True when we were told to leave it alone."""
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     poll.register(inbox.fd, select.POLLIN)

@@ -37,7 +37,7 @@ def build(
         missing["own_cgroup"] = plan.no_own_cgroup
     for stream in outputs.uncaptured:
         missing[stream] = "not captured"
-    cwd = plan.start["cwd"]
+    cwd = plan.start.get("cwd")
     commit = git(str(cwd)) if cwd else None
     return {
         "type": "context",

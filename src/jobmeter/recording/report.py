@@ -54,7 +54,7 @@ def info(start: "Record", context: "Record", end: "Record", headlines: "Record",
         "wall_clock_time": end["wall_seconds"],
         "start_time": start["started_at"],
         "end_time": end["ended_at"],
-        "working_directory": start["cwd"],
+        "working_directory": start.get("cwd", ""),
         "num_samples": end["samples"],
         **_mapping(end["summary"]),
     }

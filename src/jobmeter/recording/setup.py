@@ -58,7 +58,7 @@ class Plan:
 def check(options: "Options", command: list[str], clock: "Clock") -> Plan:
     """Check what was asked, make the run folder and the own cgroup, write the `start` record."""
     paths = Paths()
-    selection = _selection(options, paths)
+    selection = select(options, paths)
     folder = writer.create(options.runs_home, clock.wall())
     start = start_record(options, command, folder, clock, paths)
     plan = Plan(options, folder, start, paths)
@@ -71,7 +71,8 @@ def check(options: "Options", command: list[str], clock: "Clock") -> Plan:
     return plan
 
 
-def _selection(options: "Options", paths: Paths) -> "Selection | None":
+def select(options: "Options", paths: Paths) -> "Selection | None":
+    """Choose the keys that were asked for; None where all that can be had are."""
     if options.measurements is None:
         return None
     from jobmeter.recording import selection, watch
