@@ -219,3 +219,29 @@ def test_many_signals_at_once_are_all_answered(home: Home, tmp_path: Path) -> No
     assert done.code == 0
     assert b"Traceback" not in done.stderr
     assert done.run["status"] == "completed"
+
+
+def ignoring_children() -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
+def test_with_children_ignored_every_way_to_start_a_command_still_works(home: Home, tmp_path: Path) -> None:
+    """A caller that ignores SIGCHLD: exit codes, scripts, environment and arguments are as ever."""
+    script = tmp_path / "script"
+    script.write_text('echo "$1"; exit 5\n')
+    script.chmod(0o755)
+    plain = tmp_path / "plain"
+    plain.write_text("")
+    env = {"JOBMETER_HOME": str(home.path), "PATH": f"{tmp_path}:/usr/bin:/bin"}
+
+    def run(*words: str | bytes) -> tuple[int, bytes, bytes]:
+        done = home.run("-q", *words, preexec_fn=ignoring_children, env=env)
+        return done.code, done.stdout, done.stderr
+
+    assert run("sh", "-c", "exit 3") == (3, b"", b"")
+    assert run(str(script), b"a \xff") == (5, b"a \xff\n", b"")
+    assert run("no-such-command") == (127, b"", b"jobmeter: no-such-command: command not found\n")
+    assert run(str(plain)) == (126, b"", f"jobmeter: {plain}: permission denied\n".encode())
+    code, shown, _ = run("env")
+    assert code == 0
+    assert sorted(shown.decode().splitlines()) == sorted(f"{name}={value}" for name, value in env.items())

@@ -7,15 +7,16 @@ posix_spawn shares the recorder's memory until exec: nothing is copied, and no t
 
 import _signal
 import os
-import sys
 
 from jobmeter.probes import procfs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from jobmeter.probes.cgroupfs import OwnCgroup
+
+    Begin = Callable[[str, list[str], dict[int, int], Mapping[str, str]], int]
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 _ENOENT, _ENOEXEC, _EACCES, _ENOTDIR = 2, 8, 13, 20
@@ -38,46 +39,30 @@ def start(
     command: list[str], outputs: dict[int, int], *, own_cgroup: "OwnCgroup | None", child_signal: object
 ) -> int:
     """Start `command` with `outputs` mapping its descriptors to ours; return its pid, which is its group's too."""
-    if child_signal == _signal.SIG_IGN:
-        command = _ignoring_children(command)
+    begin = _fork_one if child_signal == _signal.SIG_IGN else _spawn_one
     if own_cgroup is not None:
         # the child is born where its parent is: nothing it ever allocates is charged elsewhere
         own_cgroup.join()
     try:
-        return _spawn(command, outputs, _environment())
+        return _spawn(command, outputs, _environment(), begin)
     finally:
         if own_cgroup is not None:
             own_cgroup.leave()
 
 
-def _ignoring_children(command: list[str]) -> list[str]:
-    """Start through an interpreter that ignores SIGCHLD, as the caller did: the recorder itself cannot bear it."""
-    found = [path for path in _candidates(command[0]) if os.path.exists(path)]
-    if not found:
-        raise ExecError(_ENOENT)
-    return [sys.executable, "-IS", "-c", _IGNORE_AND_EXEC, found[0], *command]
-
-
-_IGNORE_AND_EXEC = """
-import _signal, os, sys
-_signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)
-_signal.signal(_signal.SIGPIPE, _signal.SIG_DFL)
-_signal.signal(_signal.SIGXFSZ, _signal.SIG_DFL)
-os.execv(sys.argv[1], sys.argv[2:])
-"""
-
-
-def _spawn(command: list[str], outputs: dict[int, int], environment: "Mapping[str, str]") -> int:
+def _spawn(
+    command: list[str], outputs: dict[int, int], environment: "Mapping[str, str]", begin: "Begin"
+) -> int:
     refused = _ENOENT
     for path in _candidates(command[0]):
         if not os.path.exists(path):
             continue
         try:
-            return _spawn_one(path, command, outputs, environment)
+            return begin(path, command, outputs, environment)
         except OSError as error:
             if error.errno == _ENOEXEC:
                 # a script without #!: the shell runs it, as execvp and every shell do
-                return _spawn_one("/bin/sh", ["/bin/sh", path, *command[1:]], outputs, environment)
+                return _spawn(["/bin/sh", path, *command[1:]], outputs, environment, begin)
             if error.errno not in (_ENOENT, _ENOTDIR):
                 refused = error.errno or refused
             if error.errno not in (_ENOENT, _ENOTDIR, _EACCES):
@@ -94,6 +79,33 @@ def _spawn_one(path: str, words: list[str], outputs: dict[int, int], environment
         setpgroup=0,
         setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),
     )
+
+
+def _fork_one(path: str, words: list[str], outputs: dict[int, int], environment: "Mapping[str, str]") -> int:
+    """Start a command that ignores SIGCHLD, as our caller did: posix_spawn cannot, and we cannot bear it ourselves."""
+    verdict, told = os.pipe2(os.O_CLOEXEC)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setpgid(0, 0)
+            for target, source in outputs.items():
+                os.dup2(source, target)
+            _signal.signal(_signal.SIGPIPE, _signal.SIG_DFL)
+            _signal.signal(_signal.SIGXFSZ, _signal.SIG_DFL)
+            _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)
+            os.execve(path, words, environment)  # noqa: S606  # this is what recording a command is
+        except OSError as error:
+            os.write(told, b"%d" % (error.errno or 0))
+        finally:
+            os._exit(NOT_EXECUTABLE)
+    os.close(told)
+    # the pipe closes on a successful exec; otherwise the child writes its errno
+    errno = os.read(verdict, 16)
+    os.close(verdict)
+    if not errno:
+        return pid
+    os.waitpid(pid, 0)
+    raise OSError(int(errno), os.strerror(int(errno)))
 
 
 def _environment() -> "Mapping[str, str]":
