@@ -21,3 +21,8 @@ class RecordError(JobmeterError):
 
 class StoreError(JobmeterError):
     """The index cannot be opened, read or written."""
+
+
+def reason_of(error: OSError) -> str:
+    """Say why the system refused, in the words that follow a colon."""
+    return (error.strerror or str(error)).lower()

@@ -9,7 +9,7 @@ from jobmeter.exporters import duct as duct_exporter
 from jobmeter.model.run import Run, Status
 from jobmeter.model.view import RunView
 from jobmeter.runfolder import reader
-from jobmeter.service import importing
+from jobmeter.service import importing, index
 from jobmeter.service.windows import Windows
 from support import corpus
 
@@ -22,7 +22,7 @@ def brought(home: Path, source: Path) -> Run:
     """Import one file and read the folder it became."""
     harvest = importing.import_paths(str(home), [str(source)])
     (run,) = harvest.runs
-    return reader.read_run(importing.folder_of(home, run.run_id))
+    return reader.read_run(index.folder_of(home, run.run_id))
 
 
 def exported(run: Run) -> tuple[Record, list[Record]]:

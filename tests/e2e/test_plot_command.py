@@ -220,7 +220,7 @@ def test_an_imported_run_of_con_duct_is_plotted_with_its_own_keys(tmp_path: Path
         ),
         (
             ["last", "-o", "absent/plot.html"],
-            "cannot write absent/plot.html: No such file",
+            "cannot write absent/plot.html: no such file",
             "name a file in a folder",
         ),
         (["last", "-o", "/proc/plot.svg"], "cannot write /proc/plot.svg: ", "name a file in a folder"),

@@ -9,7 +9,7 @@ from math import isfinite
 
 from jobmeter.cli.render import text
 from jobmeter.config import home as homes
-from jobmeter.errors import UsageError
+from jobmeter.errors import UsageError, reason_of
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
@@ -38,9 +38,9 @@ def _require_readable(home: str) -> None:
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        why = reason_of(error) if isinstance(error, OSError) else str(error)
         raise UsageError(
-            f"cannot read the runs in {text.clean(home)}: {reason.lower()}",
+            f"cannot read the runs in {text.clean(home)}: {why}",
             hint="choose another home with --home or JOBMETER_HOME",
         ) from error
 

@@ -7,7 +7,6 @@ files that con-duct's ls, pp and plot read.
 import argparse
 import sys
 
-from jobmeter import exporters
 from jobmeter.cli import common
 from jobmeter.service import exporting
 
@@ -16,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("run", metavar="RUN", help="id, unique prefix, last, or a run folder")
-    parser.add_argument("--format", required=True, metavar="|".join(exporters.ALL), help="how to write it")
+    parser.add_argument("--format", required=True, metavar="|".join(exporting.NAMES), help="how to write it")
     parser.add_argument(
         "-o", "--output", metavar="PATH", help="file to write; for duct, what its files' names begin with"
     )

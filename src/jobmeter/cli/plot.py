@@ -3,14 +3,13 @@
 import argparse
 import os
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 from jobmeter.cli import common
 from jobmeter.cli.render import screen, text
 from jobmeter.errors import UsageError
 from jobmeter.model.panel import Chart
-from jobmeter.service import plot_output, plot_view, plotting
+from jobmeter.service import plot_output, plot_view, plotting, whole_files
 
 PIPE_COLUMNS = 80
 SMALLEST_ROWS = 12
@@ -55,7 +54,8 @@ def main(args: argparse.Namespace) -> int:
         content = plot_output.as_file(
             chart, output.suffix.lower(), theme=args.theme, width=args.width, height=args.height
         )
-        _write(output, content)
+        with whole_files.writing(output) as file:
+            file.write(content)
         print(f"wrote {text.clean(str(output))}", file=sys.stderr)
         if not chart.panels:
             print(*chart.notes, sep="\n", file=sys.stderr)
@@ -98,20 +98,3 @@ def _rows_of_terminal() -> int | None:
         return max(os.get_terminal_size(sys.stdout.fileno()).lines - 1, SMALLEST_ROWS)
     except OSError:
         return None
-
-
-def _write(output: Path, content: bytes) -> None:
-    """Write beside the target and move into place: a full disk leaves an older plot whole."""
-    target = output.resolve()
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(content)
-        beside.replace(target)
-    except OSError as error:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-        reason = error.strerror or str(error)
-        raise UsageError(
-            f"cannot write {text.clean(str(output))}: {reason}",
-            hint="name a file in a folder you may write to",
-        ) from error

@@ -7,7 +7,7 @@ the recorder. One that is printed too is relayed by the recorder and copied at t
 import os
 import time
 
-from jobmeter.errors import UsageError
+from jobmeter.errors import UsageError, reason_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,8 +60,9 @@ class Logs:
             for name in (*self.streams, USAGE, INFO):
                 os.close(os.open(self.path(name), _CREATE, 0o666))
         except OSError as error:
-            reason = (error.strerror or "cannot be written").lower()
-            raise ConflictError(f"cannot write {self.prefix}*: {reason}", hint="choose another -p") from None
+            raise ConflictError(
+                f"cannot write {self.prefix}*: {reason_of(error)}", hint="choose another -p"
+            ) from None
 
     def remove(self) -> None:
         """Take the files away again."""

@@ -16,7 +16,7 @@ from typing import IO, BinaryIO
 from jobmeter.errors import UsageError
 from jobmeter.model.run import Run
 from jobmeter.runfolder import reader, tailer
-from jobmeter.service import index, lifecycle, runs
+from jobmeter.service import index, lifecycle, runs, whole_files
 
 MAX_FILES = 1000
 MAX_BYTES = 64 * 1024**3
@@ -36,15 +36,12 @@ def bundle(home: str, ref: str, target: str | None = None, *, replace: bool = Fa
         path = path / f"{run.run_id}.tar.gz"
     if path.exists() and not replace:
         raise UsageError(f"{path} is there already", hint="choose another name with -o, or add --force")
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with partial.open("xb") as file, tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as archive:
-            for name in sorted(os.listdir(folder)):
-                _add(archive, folder / name, f"{run.run_id}/{name}")
-        partial.rename(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise lifecycle.refused(f"cannot write {path}", error) from None
+    with (
+        whole_files.writing(path) as file,
+        tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as archive,
+    ):
+        for name in sorted(os.listdir(folder)):
+            _add(archive, folder / name, f"{run.run_id}/{name}")
     return path
 
 
@@ -104,7 +101,7 @@ def folder_for(home: Path, run_id: str) -> Path:
     """Choose where a run of this id belongs: its month is in its id."""
     if not index.is_run_id(run_id) or not run_id[:6].isdecimal():
         raise UsageError(f"the bundle's run has no usable id: {run_id[:80]!r}", hint=_MADE)
-    return home / "runs" / f"{run_id[:4]}-{run_id[4:6]}" / run_id
+    return index.folder_of(home, run_id)
 
 
 def _unpack(path: str, folder: Path) -> str:

@@ -1,6 +1,6 @@
 """Hand a run to other tools: rendered by an exporter, written where the user asked.
 
-Files appear whole: each is written beside its place and renamed.
+The names of files are checked before the first is written.
 """
 
 import gzip
@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from jobmeter import exporters
-from jobmeter.errors import UsageError
+from jobmeter.errors import UsageError, reason_of
 from jobmeter.model.run import Run
-from jobmeter.service import runs
+from jobmeter.service import runs, whole_files
 from jobmeter.service.windows import Windows
 
 _BLOCK_BYTES = 1 << 20
+
+NAMES = tuple(exporters.ALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +38,8 @@ class Exported:
 
 def export(home: str, ref: str, format_name: str, *, prefix: str | None = None) -> Exported:
     """Render a run; `prefix` begins the names of the files of formats that have several."""
-    if format_name not in exporters.ALL:
-        raise UsageError(f"unknown format: {format_name}", hint=f"use one of {', '.join(exporters.ALL)}")
+    if format_name not in NAMES:
+        raise UsageError(f"unknown format: {format_name}", hint=f"use one of {', '.join(NAMES)}")
     view = runs.view(home, ref)
     if view.run.folder is None:
         raise UsageError(f"{view.run.run_id} has no folder here", hint="export it where it was recorded")
@@ -65,22 +67,20 @@ def write_files(exported: Exported, target: str, *, replace: bool) -> list[str]:
             f"{standing[0]} is there already", hint="choose another name with -o, or add --force"
         )
     for path, pieces in writes.items():
-        _write(Path(path), pieces)
+        _make_parents(Path(path))
+        with whole_files.writing(Path(path)) as file:
+            for piece in pieces:
+                file.write(piece)
     return list(writes)
 
 
-def _write(path: Path, pieces: Iterable[bytes]) -> None:
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+def _make_parents(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as file:
-            for piece in pieces:
-                file.write(piece)
-        partial.rename(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
-        reason = (error.strerror or "cannot be written").lower()
-        raise UsageError(f"cannot write {path}: {reason}", hint="choose another name with -o") from None
+        raise UsageError(
+            f"cannot write {path}: {reason_of(error)}", hint="choose another name with -o"
+        ) from None
 
 
 def _outputs(run: Run) -> dict[str, Path]:

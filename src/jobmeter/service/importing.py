@@ -20,15 +20,14 @@ import msgspec
 
 from jobmeter import formats
 from jobmeter.config import redaction
-from jobmeter.errors import JobmeterError, UsageError
+from jobmeter.errors import JobmeterError, UsageError, reason_of
 from jobmeter.model.imported import Imported
 from jobmeter.model.view import Event, Step, Window
-from jobmeter.runfolder import reader
-from jobmeter.service import bundles, index
+from jobmeter.runfolder import reader, writer
+from jobmeter.service import bundles, index, lifecycle
 
 Record = dict[str, object]
 
-SCHEMA = 1
 BUNDLE = "bundle"
 """A run of jobmeter's own, from a colleague."""
 NAMES = (BUNDLE, *formats.ALL)
@@ -123,7 +122,7 @@ def _import_file(
             return
         found = list(formats.load(recognised).parse(path))
     except OSError as error:
-        harvest.skipped.append(Skipped(path=str(path), reason=(error.strerror or str(error)).lower()))
+        harvest.skipped.append(Skipped(path=str(path), reason=reason_of(error)))
         return
     except JobmeterError as error:
         harvest.skipped.append(Skipped(path=str(path), reason=str(error)))
@@ -148,7 +147,7 @@ def _bundled_run(path: Path) -> str | None:
 
 
 def _import_bundle(home: Path, path: Path, run_id: str, harvest: Harvest) -> None:
-    known = folder_of(home, run_id).exists()
+    known = index.folder_of(home, run_id).exists()
     try:
         run = bundles.import_bundle(str(home), str(path))
     except JobmeterError as error:
@@ -158,7 +157,7 @@ def _import_bundle(home: Path, path: Path, run_id: str, harvest: Harvest) -> Non
         reason = f"already imported as {run.run_id}"
         harvest.skipped.append(Skipped(path=str(path), reason=reason, known_run_id=run.run_id))
         return
-    folder = folder_of(home, run.run_id)
+    folder = index.folder_of(home, run.run_id)
     harvest.runs.append(
         Brought(
             run_id=run.run_id,
@@ -188,34 +187,28 @@ def _free_id(home: Path, imported: Imported) -> tuple[str, bool]:
     short = imported.run.run_id
     for digits in (_SHORT_ID, _LONG_ID):
         run_id = short[: short.rindex("-") + 1] + imported.digest[:digits]
-        folder = folder_of(home, run_id)
+        folder = index.folder_of(home, run_id)
         if not folder.exists():
             return run_id, False
         facts = reader.read_facts(folder)
         origin = facts.merged.get("imported")
         if isinstance(origin, dict) and origin.get("digest") == imported.digest:
             return run_id, True
-    raise UsageError(f"run ids clash: {short}", hint=f"remove {folder_of(home, short)}")
-
-
-def folder_of(home: Path, run_id: str) -> Path:
-    """Name the folder of a run: its month stands in its id."""
-    return home / "runs" / f"{run_id[:4]}-{run_id[4:6]}" / run_id
+    raise UsageError(f"run ids clash: {short}", hint=f"remove {index.folder_of(home, short)}")
 
 
 def write(home: Path, run_id: str, imported: Imported) -> tuple[int, int, int]:
     """Write a foreign run as a run folder; returns how many steps, windows and events it holds."""
-    folder = folder_of(home, run_id)
+    folder = index.folder_of(home, run_id)
     partial = home / f".importing-{run_id}-{os.getpid()}"
     try:
-        partial.mkdir(parents=True, mode=0o700)
+        lifecycle.make_private(partial)
         counts = _write_files(partial, run_id, imported)
-        folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lifecycle.make_private(folder.parent)
         partial.rename(folder)
     except OSError as error:
-        reason = (error.strerror or "cannot be written").lower()
         raise UsageError(
-            f"cannot keep runs in {home}: {reason}", hint="choose another home with --home"
+            f"cannot keep runs in {home}: {reason_of(error)}", hint="choose another home with --home"
         ) from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -285,7 +278,7 @@ def _start(run_id: str, imported: Imported) -> Record:
             "started_at": iso(run.started_at),
         }
     )
-    ids: Record = {"type": "start", "schema": SCHEMA, "run_id": run_id, "job_id": run_id}
+    ids: Record = {"type": "start", "schema": writer.SCHEMA, "run_id": run_id, "job_id": run_id}
     return ids | {"command": [_hide(word) for word in run.command]} | record
 
 

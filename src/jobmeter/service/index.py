@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from jobmeter import stores
-from jobmeter.errors import StoreError
+from jobmeter.errors import StoreError, reason_of
 from jobmeter.runfolder import lines, liveness, reader, tailer
 from jobmeter.service import cache, indexing, notices
 from jobmeter.stores import Position, Store
@@ -119,7 +119,7 @@ class Index:
             if reason is None and not reader.is_run(folder):
                 reason = "it holds no run"
         except OSError as error:
-            done.unreadable[name] = (error.strerror or str(error)).lower()
+            done.unreadable[name] = reason_of(error)
             return False
         if reason is not None:
             done.ignored[name] = reason
@@ -147,7 +147,7 @@ class Index:
             try:
                 indexing.index_run(self._store, run_id, folders[run_id] / run_id, machine, now)
             except OSError as error:
-                done.unreadable[run_id] = (error.strerror or str(error)).lower()
+                done.unreadable[run_id] = reason_of(error)
                 continue
             done.indexed.append(run_id)
         if work.since != work.until:
@@ -223,6 +223,11 @@ def list_folders(home: Path) -> dict[str, Path]:
         shown = [name for name in names if name[0] != "."]
         found = {**dict.fromkeys(shown, month), **found}
     return found
+
+
+def folder_of(home: Path, run_id: str) -> Path:
+    """Name the folder of a run in a home: its month stands in its id."""
+    return home / "runs" / f"{run_id[:4]}-{run_id[4:6]}" / run_id
 
 
 def _directories(folder: Path) -> Iterable[Path]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from jobmeter.errors import UsageError
+from jobmeter.errors import UsageError, reason_of
 from jobmeter.model.run import LIVE, Run
 from jobmeter.service import index, notices, runs
 
@@ -165,4 +165,4 @@ def now_text() -> str:
 
 def refused(fact: str, error: OSError) -> UsageError:
     """Turn a refusal of the file system into a sentence."""
-    return UsageError(f"{fact}: {(error.strerror or str(error)).lower()}")
+    return UsageError(f"{fact}: {reason_of(error)}")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jobmeter.errors import UsageError
+from jobmeter.errors import UsageError, reason_of
 from jobmeter.model import measurement, units
 from jobmeter.model.measurement import Measurement, Unit
 from jobmeter.runfolder import reader
@@ -67,12 +67,12 @@ class Documents:
 def open_documents(path: Path) -> Documents:
     """Open a file; what is no readable file is refused."""
     if path.is_dir():
-        raise UsageError(f"{_shown(path)} is a directory", hint="jobmeter show FOLDER shows a run")
+        raise UsageError(f"{path} is a directory", hint="jobmeter show FOLDER shows a run")
     try:
         with path.open("rb"):
             return Documents(path, _definitions_beside(path))
     except OSError as error:
-        raise UsageError(f"cannot read {_shown(path)}: {(error.strerror or 'error').lower()}") from error
+        raise UsageError(f"cannot read {path}: {reason_of(error)}") from error
 
 
 def humanised(key: str, value: object, definitions: Mapping[str, Measurement]) -> str | None:
@@ -126,7 +126,3 @@ def _lines(path: Path) -> Iterator[bytes]:
             yield from packed
         except (EOFError, zlib.error, gzip.BadGzipFile):
             yield b"(cut off)"  # counts as a line that could not be read
-
-
-def _shown(path: Path) -> str:
-    return str(path).encode("utf-8", "backslashreplace").decode()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from jobmeter import stores
-from jobmeter.errors import UsageError
+from jobmeter.errors import UsageError, reason_of
 from jobmeter.model.measurement import TOOLS, Kind
 from jobmeter.model.run import Run
 from jobmeter.model.view import RunView, Series
@@ -177,8 +177,7 @@ def _folder_outside(home: str, ref: str) -> Path | None:
     try:
         known = reader.is_run(folder)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"cannot read {ref}: {reason}") from None
+        raise UsageError(f"cannot read {ref}: {reason_of(error)}") from None
     if not known:
         raise UsageError(f"{ref} is not a run folder", hint="a run folder holds run.jsonl")
     return None if folder.parent.parent == Path(os.path.realpath(home), "runs") else folder

@@ -98,7 +98,7 @@ def test_a_home_that_cannot_be_written_fails(tmp_path: Path) -> None:
     with nobody():
         finding = keeping.check_home(place(tmp_path))
     assert finding.verdict is Verdict.FAIL
-    assert finding.fact == f"cannot write in {tmp_path}/home: Permission denied"
+    assert finding.fact == f"cannot write in {tmp_path}/home: permission denied"
     assert keeping.check_home(place(tmp_path)).fact == f"{tmp_path}/home can be written"
 
 

@@ -11,7 +11,7 @@ from jobmeter.model.imported import Imported
 from jobmeter.model.run import Output, Provenance, Run, Status
 from jobmeter.model.view import Event, Step, Window
 from jobmeter.runfolder import reader
-from jobmeter.service import importing
+from jobmeter.service import importing, index
 
 LINE = {
     "timestamp": "2026-01-02T03:04:05.123456+00:00",
@@ -54,10 +54,16 @@ def test_a_directory_is_searched_through_hidden_folders_but_not_run_folders(tmp_
     assert harvest.skipped == []
 
 
+def test_a_home_that_an_import_makes_is_private(tmp_path: Path) -> None:
+    (run,) = importing.import_paths(str(tmp_path / "new" / "home"), [str(usage_file(tmp_path / "work"))]).runs
+    folder = index.folder_of(tmp_path / "new" / "home", run.run_id)
+    assert {made.stat().st_mode & 0o777 for made in (folder, *folder.parents[:4])} == {0o700}
+
+
 def test_secrets_are_cut_out_of_what_others_wrote_down(tmp_path: Path) -> None:
     path = usage_file(tmp_path / "work")
     (run,) = importing.import_paths(str(tmp_path / "home"), [str(path)]).runs
-    folder = importing.folder_of(tmp_path / "home", run.run_id)
+    folder = index.folder_of(tmp_path / "home", run.run_id)
     for file in folder.iterdir():
         assert "hunter2" not in file.read_text()
     assert "login --password=" in (folder / "usage.jsonl").read_text()
@@ -130,7 +136,7 @@ def test_everything_a_format_can_say_reaches_the_folder(tmp_path: Path) -> None:
         outputs={"stdout": tmp_path / "said"},
     )
     assert importing.write(tmp_path / "home", "20260102T030405Z-abcdef", one) == (1, 1, 1)
-    folder = importing.folder_of(tmp_path / "home", "20260102T030405Z-abcdef")
+    folder = index.folder_of(tmp_path / "home", "20260102T030405Z-abcdef")
     (window,) = reader.read_windows(folder)
     assert (window.timestamp, window.num_samples, window.clock) == (1.5, 2, {"ps": (1.0, 2.0)})
     assert [event.type for event in reader.read_events(folder)] == ["oom_kill"]

@@ -5,6 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from jobmeter.errors import reason_of
 from jobmeter.model import units
 from jobmeter.service import cache
 from jobmeter.service.doctor import Finding, Place, fail, ok, warn
@@ -47,7 +48,7 @@ def check_home(place: Place) -> Finding:
             os.fsync(file.fileno())
     except OSError as error:
         return fail(
-            f"cannot write in {place.home}: {error.strerror}", "choose another with --home or JOBMETER_HOME"
+            f"cannot write in {place.home}: {reason_of(error)}", "choose another with --home or JOBMETER_HOME"
         )
     return ok(f"{place.home} can be written" if folder == place.home else f"{place.home} can be made")
 
@@ -58,7 +59,7 @@ def check_disk(place: Place) -> Finding:
     try:
         status = os.statvfs(folder)
     except OSError as error:
-        return fail(f"cannot look at the disk of {place.home}: {error.strerror}")
+        return fail(f"cannot look at the disk of {place.home}: {reason_of(error)}")
     free_bytes = status.f_bavail * status.f_frsize
     if status.f_files and status.f_favail == 0:
         return fail("no inodes are left: no run can be recorded", "jobmeter gc --keep 30d")

@@ -4,6 +4,7 @@ import os
 import resource
 import time
 
+from jobmeter.errors import reason_of
 from jobmeter.probes import cgroupfs, libc
 from jobmeter.probes.cgroupfs import OwnCgroup
 from jobmeter.service.doctor import Finding, Place, fail, ok, warn
@@ -65,7 +66,7 @@ def check_pidfd(_: Place) -> Finding:
     try:
         os.close(os.pidfd_open(os.getpid()))
     except OSError as error:
-        return warn(f"pidfd_open fails: {error.strerror}")
+        return warn(f"pidfd_open fails: {reason_of(error)}")
     return ok("available")
 
 
