@@ -62,7 +62,7 @@ def record(options: "Options", command: list[str]) -> Outcome:
     supervisor = Supervisor(job, outputs, recorder, inbox=inbox, terminal=terminal, timing=timing)
     ending = supervisor.poll_once(SETTLE_SECONDS)
     if ending is None or options.wait_for_children:
-        recorder.begin_sampling()
+        supervisor.watch_pressure(recorder.begin_sampling())
         ending = supervisor.until_exit(children_too=options.wait_for_children)
     return _end(recorder, supervisor, ending)
 

@@ -51,9 +51,13 @@ class Recorder:
         self._sampler: Sampler | None = None
         self._watch: Watch | None = None
 
-    def begin_sampling(self) -> None:
-        """Bring in the collectors, now that the job runs and is worth it."""
+    def begin_sampling(self) -> int | None:
+        """Bring in the collectors, now that the job runs and is worth it; give what polls when memory is short."""
         guard.attempt(self._begin_sampling, self._broken)
+        from jobmeter.probes import pressure
+
+        # stalled 0.2 s within 2 s: the shortest window an ordinary user may ask for
+        return pressure.open_trigger(f"{self.plan.paths.proc}/pressure/memory", 200_000, 2_000_000)
 
     def _broken(self, error: str) -> None:
         """Recording itself failed: say so once, and stay with the job all the same."""

@@ -58,6 +58,7 @@ class Supervisor:
         "_kill_at",
         "_outputs",
         "_poll",
+        "_pressure",
         "_recorder",
         "_terminal",
         "_timed_out",
@@ -89,6 +90,7 @@ class Supervisor:
         self._interrupts = 0
         self._timed_out = False
         self._gave_up = False
+        self._pressure: int | None = None
         self._poll = select.poll()
         self._poll.register(inbox.fd, select.POLLIN)
         if terminal.present:
@@ -136,10 +138,19 @@ class Supervisor:
                 self._forward(self._inbox.take())
                 self._reap()
                 continue
+            if fd == self._pressure and self.ending is None:
+                self._recorder.sample()
+                continue
             if fd in channels:
                 self._relay(channels[fd])
                 if not channels[fd].open:
                     self._disarm(fd)
+
+    def watch_pressure(self, fd: int | None) -> None:
+        """Sample at once when memory becomes short, not only when the next sample is due."""
+        if fd is not None:
+            self._pressure = fd
+            self._poll.register(fd, select.POLLPRI)
 
     def _relay(self, channel: "Channel") -> None:
         if channel.blocked:
