@@ -3,7 +3,7 @@
 import os
 
 from jobmeter.cli import run
-from jobmeter.errors import RecordError, UsageError
+from jobmeter.errors import UsageError
 
 
 def main(argv: list[str]) -> int:
@@ -14,13 +14,9 @@ def main(argv: list[str]) -> int:
     if argv[:1] in (["-h"], ["--help"]):
         print(settings.help_text("attach [options] PID", __doc__ or ""))
         return 0
-    try:
-        options, words = settings.parse(argv, os.environ, run.working_directory())
-        if len(words) != 1 or not words[0].isdecimal():
-            raise UsageError("attach needs one pid", hint="jobmeter attach [options] PID")
-        outcome = attach.attach(options, int(words[0]))
-    except RecordError as error:
-        # 125 stands among the exit codes of a job, and here is none
-        raise UsageError(str(error), hint=error.hint) from None
+    options, words = settings.parse(argv, os.environ, run.working_directory())
+    if len(words) != 1 or not words[0].isdecimal():
+        raise UsageError("attach needs one pid", hint="jobmeter attach [options] PID")
+    outcome = attach.attach(options, int(words[0]))
     outcome.show("none" if options.quiet else options.summary)
     return 0

@@ -3,7 +3,8 @@
 import argparse
 
 from jobmeter.cli import common
-from jobmeter.cli.render import screen, text
+from jobmeter.cli.render import screen
+from jobmeter.model import text
 from jobmeter.service import bundles
 
 

@@ -9,10 +9,10 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jobmeter.cli.render import statuses, text
+from jobmeter.cli.render import statuses
 from jobmeter.cli.render.screen import Style
 from jobmeter.cli.render.table import Cell, Column
-from jobmeter.model import units
+from jobmeter.model import text, units
 from jobmeter.model.run import LIVE, Run
 from jobmeter.service import explain, fields
 from jobmeter.service.fields import Type

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable
 from math import isfinite
 
-from jobmeter.cli.render import text
 from jobmeter.config import home as homes
 from jobmeter.errors import UsageError, reason_of
+from jobmeter.model import text
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:

@@ -3,8 +3,9 @@
 import argparse
 
 from jobmeter.cli import common
-from jobmeter.cli.render import screen, text
+from jobmeter.cli.render import screen
 from jobmeter.cli.render.screen import Screen, Style
+from jobmeter.model import text
 from jobmeter.probes.paths import Paths
 from jobmeter.service import doctor
 from jobmeter.service.doctor import Finding, Place, Verdict
@@ -38,9 +39,8 @@ def _record(name: str, finding: Finding) -> dict[str, str]:
 
 def _lines(name: str, finding: Finding, out: Screen) -> list[str]:
     label = max(map(len, doctor.ALL))
-    room = out.width - label - 8 if out.width else 0
-    fact = text.clean(finding.fact)
-    first, *more = text.wrap(fact, max(room, 30)) if room else [fact]
+    room = max(out.width - label - 8, 30) if out.width else 0
+    first, *more = text.wrap(text.clean(finding.fact), room)
     verdict = out.paint(f"{finding.verdict.value:<4}", _STYLES[finding.verdict])
     lines = [f"{verdict}  {name:<{label}}  {first}", *(" " * (label + 8) + line for line in more)]
     if finding.repair:

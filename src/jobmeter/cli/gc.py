@@ -3,9 +3,9 @@
 import argparse
 
 from jobmeter.cli import common
-from jobmeter.cli.render import screen, text
+from jobmeter.cli.render import screen
 from jobmeter.errors import UsageError
-from jobmeter.model import units
+from jobmeter.model import text, units
 from jobmeter.service import garbage
 
 _PAST = {"delete": "deleted", "empty": "emptied", "compress": "compressed"}

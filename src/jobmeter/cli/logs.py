@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from jobmeter.cli import common
-from jobmeter.cli.render import screen, text
+from jobmeter.cli.render import screen
 from jobmeter.cli.render.logtext import TerminalText
 from jobmeter.errors import UsageError
+from jobmeter.model import text
 from jobmeter.model.run import LIVE, Run
 from jobmeter.service import logs, runs
 

@@ -6,9 +6,10 @@ import time
 from collections.abc import Sequence
 
 from jobmeter.cli import columns, common
-from jobmeter.cli.render import screen, table, text
+from jobmeter.cli.render import screen, table
 from jobmeter.cli.render.screen import Screen, Style
 from jobmeter.errors import UsageError
+from jobmeter.model import text
 from jobmeter.model.run import Run
 from jobmeter.service import fields, filters, listing, runs, shapes
 
@@ -114,5 +115,5 @@ def lines(found: Sequence[Run], chosen: Sequence[str], out: Screen, now: float, 
     ]
     widths = table.fit(head, rows, out.width)
     legend = methods.legend([kept[index] for index in widths])
-    wrapped = text.wrap(legend, out.width) if out.width and legend else [legend] if legend else []
+    wrapped = text.wrap(legend, out.width) if legend else []
     return [*table.draw(head, rows, widths, out), *(out.paint(line, Style.DIM) for line in wrapped)]

@@ -4,9 +4,10 @@ import argparse
 import os
 
 from jobmeter.cli import common
-from jobmeter.cli.render import screen, text
+from jobmeter.cli.render import screen
 from jobmeter.cli.render.screen import Screen, Style
 from jobmeter.errors import UsageError
+from jobmeter.model import text
 from jobmeter.probes.paths import Paths
 from jobmeter.service import catalogue
 from jobmeter.service.catalogue import Entry
@@ -66,8 +67,8 @@ def _lines(entries: list[Entry], out: Screen) -> list[str]:
             collector = entry.collector
             lines += ["", _heading(entry, out)] if lines else [_heading(entry, out)]
         key = entry.measurement.key
-        room = out.width - key_cells - kind_cells - 6 if out.width else 0
-        about = text.wrap(entry.measurement.about, max(room, 24)) if room else [entry.measurement.about]
+        room = max(out.width - key_cells - kind_cells - 6, 24) if out.width else 0
+        about = text.wrap(entry.measurement.about, room)
         kind = out.paint(f"{kinds[key]:<{kind_cells}}", Style.DIM)
         lines.append(f"  {key:<{key_cells}}  {kind}  {about[0]}")
         lines += [" " * (key_cells + kind_cells + 6) + more for more in about[1:]]

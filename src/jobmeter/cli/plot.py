@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 from jobmeter.cli import common
-from jobmeter.cli.render import screen, text
+from jobmeter.cli.render import screen
 from jobmeter.errors import UsageError
+from jobmeter.model import text
 from jobmeter.model.panel import Chart
 from jobmeter.service import plot_output, plot_view, plotting, whole_files
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from jobmeter.cli import common
-from jobmeter.cli.render import screen, text
+from jobmeter.cli.render import screen
 from jobmeter.cli.render.screen import Screen, Style
 from jobmeter.errors import UsageError
+from jobmeter.model import text
 from jobmeter.model.measurement import Measurement
 from jobmeter.service import pretty
 

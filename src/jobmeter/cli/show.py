@@ -4,8 +4,9 @@ import argparse
 import time
 
 from jobmeter.cli import common
-from jobmeter.cli.render import page, screen, text
+from jobmeter.cli.render import page, screen
 from jobmeter.cli.render.screen import Screen, Style
+from jobmeter.model import text
 from jobmeter.model.run import Run
 from jobmeter.service import explain, runs, shapes
 
@@ -41,10 +42,10 @@ def _summary(run: Run, out: Screen) -> list[str]:
         return ["no summary was recorded"]
     key_cells = max(text.width(key) for key, _, _ in rows)
     value_cells = min(max(text.width(value) for _, value, _ in rows), 24)
-    room = out.width - key_cells - value_cells - 4 if out.width else 0
+    room = max(out.width - key_cells - value_cells - 4, 24) if out.width else 0
     lines = []
     for key, value, meaning in rows:
-        first, *more = text.wrap(meaning, max(room, 24)) if room else [meaning]
+        first, *more = text.wrap(meaning, room)
         padding = " " * (value_cells - text.width(text.cut(value, value_cells)))
         number = padding + text.cut(value, value_cells)
         lines.append(f"{key:<{key_cells}}  {number}  {out.paint(first, Style.DIM)}".rstrip())

@@ -3,8 +3,9 @@
 import argparse
 
 from jobmeter.cli import common
-from jobmeter.cli.render import screen, text
+from jobmeter.cli.render import screen
 from jobmeter.errors import UsageError
+from jobmeter.model import text
 from jobmeter.service import lifecycle, runs, shapes
 
 

@@ -6,9 +6,8 @@ grid is one printable character per cell.
 
 import math
 from dataclasses import dataclass, field
-from itertools import accumulate
 
-from rich.cells import cell_len
+from jobmeter.model import text as texts
 
 RESET = "\x1b[0m"
 BRAILLE_BASE = 0x2800
@@ -21,16 +20,6 @@ def printable(text: str) -> str:
     """Replace what a terminal would act on instead of showing; lines of a script become one."""
     spaced = text.replace("\n", " ").replace("\t", " ")
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in spaced)
-
-
-def clip(text: str, width: int) -> str:
-    """Cut a printable text to a number of cells, with an ellipsis where something went."""
-    if len(text) <= 4 * width and cell_len(text) <= width:
-        return text
-    # a command line may have megabytes: no more of it is measured than could be shown
-    begun = text[: 4 * width]
-    kept = [char for char, used in zip(begun, accumulate(map(cell_len, begun)), strict=True) if used < width]
-    return "".join(kept) + "…" if width > 0 else ""
 
 
 @dataclass(slots=True)
@@ -49,7 +38,7 @@ class Canvas:
     def put(self, x: int, y: int, text: str, style: str = "") -> int:
         """Write text from a cell on, cut at the edge, and return the cell after it."""
         for char in text:
-            cells = cell_len(char)
+            cells = texts.width(char)
             if cells and 0 <= y < self.height and 0 <= x <= self.width - cells:
                 self.chars[y][x] = char
                 self.styles[y][x] = style

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobmeter.exporters import plot_axes, plot_canvas, plot_legend, plot_theme, plot_ticks
 from jobmeter.exporters.plot_theme import THEMES, Theme
+from jobmeter.model import text as texts
 from jobmeter.model.panel import Chart, Panel
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _legend_rows(made: Panel, width: float) -> list[list[plot_legend.Item]]:
 def _fill(page: Page, chart: Chart) -> None:
     letters = int((page.width - LEFT - RIGHT) / TITLE_LETTER)
     page.y = 16
-    title = plot_canvas.clip(plot_canvas.printable(chart.title), letters)
+    title = texts.cut(plot_canvas.printable(chart.title), letters)
     page.say(LEFT, title, size=13, colour=page.theme.text, bold=True)
     page.y += 24
     facts = [chart.run_id]

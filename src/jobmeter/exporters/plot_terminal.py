@@ -7,10 +7,9 @@ reader may not see them. A stack cannot be drawn in dots: who used it is said in
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
-
 from jobmeter.exporters import plot_canvas, plot_legend, plot_strokes, plot_ticks
 from jobmeter.exporters.plot_canvas import Canvas, printable
+from jobmeter.model import text as texts
 from jobmeter.model.panel import Chart, Mark, Panel, Role
 
 SMALLEST_COLUMNS = 40
@@ -86,9 +85,7 @@ def render(chart: Chart, *, columns: int, rows: int | None, colour: bool, unicod
     if len(shown) < len(panels):
         shown, height = _that_fit(chart, panels, style, len(head) + len(foot) + 1)
         names = ", ".join(made.title for made in panels[len(shown) :])
-        room = plot_canvas.clip(
-            f"{style.glyphs.dot} no room for: {names} (use --height or -o FILE)", style.columns
-        )
+        room = texts.cut(f"{style.glyphs.dot} no room for: {names} (use --height or -o FILE)", style.columns)
         foot = [*foot, [(room, DIM)]]
     blocks = _columns(shown, style)
     canvas = Canvas(style.columns, len(head) + (height if shown else 0) + len(foot))
@@ -107,10 +104,10 @@ def _head(chart: Chart, style: Style) -> list[list[Item]]:
     dot = f" {style.glyphs.dot} "
     if style.compact:
         tail = printable(dot + dot.join(chart.facts[:2]))
-        title = plot_canvas.clip(printable(chart.title), style.columns - cell_len(tail))
+        title = texts.cut(printable(chart.title), style.columns - texts.width(tail))
         return [[(title, BOLD), (tail, DIM)]]
-    title = plot_canvas.clip(printable(chart.title), style.columns)
-    facts = plot_canvas.clip(printable(dot.join((chart.run_id, *chart.facts))), style.columns)
+    title = texts.cut(printable(chart.title), style.columns)
+    facts = texts.cut(printable(dot.join((chart.run_id, *chart.facts))), style.columns)
     return [[(title, BOLD)], [(facts, DIM)]]
 
 
@@ -130,9 +127,7 @@ def _foot(chart: Chart, style: Style) -> list[list[Item]]:
     ]
     if style.compact and chart.panels:
         sentences = [*who, "; ".join(chart.notes)] if chart.notes else who
-        return rows + [
-            [(plot_canvas.clip(printable(f"{dot} {words}"), style.columns), DIM)] for words in sentences
-        ]
+        return rows + [[(texts.cut(printable(f"{dot} {words}"), style.columns), DIM)] for words in sentences]
     for words in (*who, *chart.notes):
         rows += _wrap(f"{dot} {words}" if chart.panels else words, style.columns, DIM if chart.panels else "")
     return rows
@@ -156,13 +151,13 @@ def _flow(items: Sequence[Item], width: int, space: int = 3) -> list[list[Item]]
     rows: list[list[Item]] = [[]]
     used = 0
     for text, style in items:
-        fitting = plot_canvas.clip(text, width - INDENT)
+        fitting = texts.cut(text, width - INDENT)
         gap = space if rows[-1] else 0
-        if rows[-1] and used + gap + cell_len(fitting) > width:
+        if rows[-1] and used + gap + texts.width(fitting) > width:
             rows.append([])
             used, gap = 0, INDENT
         rows[-1].append((" " * gap + fitting, style))
-        used += gap + cell_len(fitting)
+        used += gap + texts.width(fitting)
     return rows
 
 
@@ -219,7 +214,7 @@ def _draw_blocks(
         # the first panels, CPU and memory, get the rows that do not divide
         heights = [free // len(block) + (number < free % len(block)) for number in range(len(block))]
         labels = [_labels(made, rows, style) for made, rows in zip(block, heights, strict=True)]
-        gutter = max(cell_len(text) for label in labels for text in label.values()) + 1
+        gutter = max(texts.width(text) for label in labels for text in label.values()) + 1
         letters = 2 if any(len(made.lines) > 1 for made in block) else 0
         plot = plot_strokes.Area(left=left + gutter + 1, width=width - gutter - 1 - letters, rows=0, top=top)
         y = top
@@ -280,7 +275,7 @@ def _labels(made: Panel, rows: int, style: Style) -> dict[int, str]:
 def _draw_wall(canvas: Canvas, area: plot_strokes.Area, labels: dict[int, str], style: Style) -> None:
     for row in range(area.rows):
         label = labels.get(row, "")
-        canvas.put(area.left - 2 - cell_len(label), area.top + row, label, DIM)
+        canvas.put(area.left - 2 - texts.width(label), area.top + row, label, DIM)
         canvas.put(area.left - 1, area.top + row, style.glyphs.tick if label else style.glyphs.wall, DIM)
 
 

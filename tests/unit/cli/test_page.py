@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from jobmeter.cli.render import page, text
+from jobmeter.cli.render import page
 from jobmeter.cli.render.screen import Screen
+from jobmeter.model import text
 from jobmeter.model.run import CommandShare, Headline, Limits, Output, Provenance, Run, Status
 from jobmeter.model.view import Event, RunView
 

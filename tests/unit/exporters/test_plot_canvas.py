@@ -1,19 +1,12 @@
 """Cells and dots: what enters the grid is printable, what is drawn is where it belongs."""
 
-from jobmeter.exporters.plot_canvas import Canvas, Raster, clip, printable
+from jobmeter.exporters.plot_canvas import Canvas, Raster, printable
 
 
 def test_escape_sequences_and_broken_bytes_are_made_harmless() -> None:
     assert (
         printable("a\x1b[2Jb\udcffc\nd\te") == "a\N{REPLACEMENT CHARACTER}[2Jb\N{REPLACEMENT CHARACTER}c d e"
     )
-
-
-def test_a_text_is_cut_by_cells_not_by_letters() -> None:
-    assert clip("測定測定", 5) == "測定…"
-    assert clip("short", 5) == "short"
-    assert clip("longer", 5) == "long…"
-    assert clip("any", 0) == ""
 
 
 def test_text_beyond_the_edge_is_left_out() -> None:

@@ -6,7 +6,7 @@ A carriage return alone becomes a line end: what a progress bar overwrote stays 
 import codecs
 import re
 
-from jobmeter.cli.render import text
+from jobmeter.model import text
 
 _KEPT = re.compile(r"\x1b\[[0-9;:]*m|\r*\n|\r|\t|[^\x00-\x1f\x7f-\x9f]+|.", re.DOTALL)
 _UNFINISHED = re.compile(r"(?:\x1b(?:\[[0-9;:]{0,32})?|\r+)\Z")

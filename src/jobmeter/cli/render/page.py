@@ -3,11 +3,11 @@
 import time
 from collections.abc import Iterator, Mapping
 
-from jobmeter.cli.render import statuses, text
+from jobmeter.cli.render import statuses
 from jobmeter.cli.render.rows import Row, lay_out
 from jobmeter.cli.render.screen import Screen, Style
 from jobmeter.cli.render.usage_rows import usage_rows
-from jobmeter.model import units
+from jobmeter.model import text, units
 from jobmeter.model.run import LIVE, Run
 from jobmeter.model.view import Event, RunView
 
@@ -27,7 +27,7 @@ def _title(run: Run, width: int) -> list[str]:
     command = text.cut(text.command_line(run.command), 2000) or "(no command recorded)"
     if run.name:
         command = f"{text.clean(run.name)}: {command}"
-    lines = text.wrap(command, width) if width else [command]
+    lines = text.wrap(command, width)
     return lines if len(lines) <= 3 else [*lines[:2], text.cut(f"{lines[2]}{text.ELLIPSIS}", width)]
 
 
@@ -35,7 +35,7 @@ def _identity(run: Run, width: int) -> list[str]:
     who = f"{run.user}@{run.host}" if run.user and run.host else run.user or run.host
     known = (run.run_id, run.project, who, run.cwd)
     line = "  ".join(text.clean(part) for part in known if part)
-    return text.wrap(line, width) if width else [line]
+    return text.wrap(line, width)
 
 
 def _rows(view: RunView, now: float) -> Iterator[Row]:

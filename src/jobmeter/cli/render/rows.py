@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from jobmeter.cli.render import text
 from jobmeter.cli.render.screen import Screen, Style
+from jobmeter.model import text
 
 LABEL_CELLS = 10
 LEAST_BODY_CELLS = 20
@@ -46,7 +46,7 @@ def _fits(row: Row, column: int, room: int) -> bool:
 
 
 def _lay_out_row(row: Row, screen: Screen, room: int, column: int) -> list[str]:
-    body = text.wrap(row.body, room) if room else [row.body]
+    body = text.wrap(row.body, room)
     lines = [screen.paint(line, row.style) for line in body]
     if row.source:
         last = text.width(body[-1])

@@ -1,7 +1,7 @@
 """How a run stands, in a word, in a sentence, and in colour."""
 
-from jobmeter.cli.render import text
 from jobmeter.cli.render.screen import Style
+from jobmeter.model import text
 from jobmeter.model.run import Run, Status
 
 STYLES: dict[Status, Style] = {

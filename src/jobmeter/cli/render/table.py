@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from jobmeter.cli.render import text
 from jobmeter.cli.render.screen import Screen, Style
+from jobmeter.model import text
 
 GAP = "  "
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from jobmeter.cli.render import text
 from jobmeter.cli.render.rows import Row
-from jobmeter.model import units
+from jobmeter.model import text, units
 from jobmeter.model.run import CommandShare, Headline, Run
 
 MOST_COMMANDS = 6

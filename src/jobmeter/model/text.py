@@ -1,8 +1,8 @@
-"""Text from a job made safe to show: its names, arguments and log lines are not ours to trust.
+"""Text from a job, made safe to show, measured and cut by the cells a terminal gives it.
 
-A control character in a file name can clear the screen, retitle the window or hide a line; a bidi
-override can make one argument look like another. They are shown escaped (`\\x1b`), as are bytes that
-were no UTF-8.
+Its names, arguments and log lines are not ours to trust. A control character in a file name can clear the
+screen, retitle the window or hide a line; a bidi override can make one argument look like another. They are
+shown escaped (`\\x1b`), as are bytes that were no UTF-8.
 """
 
 import re
@@ -58,21 +58,24 @@ def _cells(letter: str) -> int:
 
 def cut(text: str, cells: int) -> str:
     """Shorten a cleaned text to at most so many cells; an ellipsis says that something is gone."""
-    if len(text) <= cells // 2 or width(text) <= cells:
-        return text
-    if cells < 1:
-        return ""
-    room, kept = cells - 1, []
-    for letter in text:
+    room, kept = cells, 0
+    # no more is measured than could be shown: a command line can have megabytes
+    for place, letter in enumerate(text):
         room -= _cells(letter)
         if room < 0:
-            break
-        kept.append(letter)
-    return "".join(kept) + ELLIPSIS
+            return text[:kept] + ELLIPSIS if cells > 0 else ""
+        if room > 0:
+            kept = place + 1
+    return text
 
 
 def wrap(text: str, cells: int) -> list[str]:
-    """Break a cleaned text at spaces into lines of at most so many cells; a longer word is cut in pieces."""
+    """Break a cleaned text at spaces into lines of at most so many cells; 0 is no limit.
+
+    A word that is longer is cut in pieces.
+    """
+    if cells == 0:
+        return [text]
     lines: list[str] = []
     line = ""
     for word in text.split(" "):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmeter.cli.render import text
+from jobmeter.model import text
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,10 @@ def test_a_command_is_written_as_one_would_type_it() -> None:
 )
 def test_a_text_is_cut_by_the_cells_it_takes(raw: str, cells: int, shown: str) -> None:
     assert text.cut(raw, cells) == shown
+
+
+def test_a_width_of_0_is_no_limit() -> None:
+    assert text.wrap("as long as it is", 0) == ["as long as it is"]
 
 
 @given(st.text(alphabet="ab 日é", max_size=40), st.integers(min_value=2, max_value=12))
