@@ -55,6 +55,10 @@ class Cadence:
     def taken(self, now: float) -> None:
         """A sample was taken: moments already past are skipped, never made up for."""
         self._taken += 1
+        whole_intervals = int((now - self._start) / self._interval)
+        if whole_intervals:
+            # a recorder that stood still for a month shall not count its way through it
+            self._taken = max(self._taken, len(_EARLY) - 1 + whole_intervals)
         while self.due() <= now:
             self._taken += 1
 

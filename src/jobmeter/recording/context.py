@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from jobmeter.recording.setup import Plan
 
 _SLURM_MEGABYTE = 1 << 20
+_NOWHERE = "refs/heads/.invalid"
+"""What HEAD names where references are kept in tables (`reftable`), which only git reads."""
 
 
 def build(
@@ -176,6 +178,8 @@ def git(cwd: str) -> dict[str, object] | None:
     if not head.startswith("ref: "):
         return {"commit": head} if head else None
     reference = head[5:]
+    if reference == _NOWHERE:
+        return None
     common = os.path.join(directory, _text(os.path.join(directory, "commondir")) or ".")
     commit = _text(os.path.join(directory, reference)) or _text(os.path.join(common, reference))
     commit = commit or _packed(common, reference)

@@ -8,6 +8,8 @@ from jobmeter.model.measurement import Measurement
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from jobmeter.probes.paths import Paths
 
 
@@ -61,7 +63,7 @@ def parse(text: str, paths: "Paths") -> Selection:
     for word in wanted:
         chosen.update(_matching(word, paths))
     for word in unwanted:
-        dropped = [key for key in chosen if _matches(key, word)]
+        dropped = _meant(word, chosen)
         if not dropped and not _known(word):
             raise _unknown(word)
         for key in dropped:
@@ -73,21 +75,23 @@ def parse(text: str, paths: "Paths") -> Selection:
 
 def _matching(word: str, paths: "Paths") -> dict[str, Measurement]:
     names = [name for name in collectors.ALL if name == word.partition("_")[0]]
-    found = [m for name in names for m in collectors.load(name).MEASUREMENTS if _matches(m.key, word)]
+    known = {m.key: m for name in names for m in collectors.load(name).MEASUREMENTS}
+    found = _meant(word, known)
     if not found:
         raise _unknown(word)
     reason = collectors.load(names[0]).missing(paths)
     if reason is not None:
         raise RecordError(f"cannot measure {word} here: {reason}", hint="see: jobmeter measurements")
-    return {m.key: m for m in found}
+    return {key: known[key] for key in found}
 
 
-def _matches(key: str, word: str) -> bool:
-    return key == word or key.startswith(f"{word}_")
+def _meant(word: str, keys: "Iterable[str]") -> list[str]:
+    """Find the key of that name, else all that begin with it."""
+    return [key for key in keys if key == word] or [key for key in keys if key.startswith(f"{word}_")]
 
 
 def _known(word: str) -> bool:
-    return any(_matches(m.key, word) for name in collectors.ALL for m in collectors.load(name).MEASUREMENTS)
+    return any(_meant(word, [m.key for m in collectors.load(name).MEASUREMENTS]) for name in collectors.ALL)
 
 
 def _unknown(word: str) -> RecordError:
