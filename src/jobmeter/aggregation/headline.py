@@ -66,9 +66,6 @@ def memory_peak(summary: "Summary", inexact: "Mapping[str, str]") -> "Figures | 
         chosen = keys if estimate > floor else low_keys or keys
         return _figures(estimate, floor, max(charged, estimate), chosen, exact=floor >= charged * 0.98)
     high, high_keys = _largest(summary, _HIGH_KEYS)
-    unseen = _number(summary, "wait_maxrss") or 0.0
-    if unseen > (_number(summary, "proc_peak_hwm_total") or 0.0):
-        high += unseen if high > unseen else 0.0
     if not low and not high:
         return None
     value = low or high
@@ -86,6 +83,7 @@ _LOW_KEYS = (
     "ps_peak_rss",
 )
 _HIGH_KEYS = (
+    "proc_hwm_bound",
     "proc_peak_hwm_total",
     "proc_peak_rss_total",
     "psutil_peak_rss_total",

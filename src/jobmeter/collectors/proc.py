@@ -45,6 +45,10 @@ MEASUREMENTS = (
     _of_job("proc_rss_total", Unit.BYTES, "sum of resident sizes, shared pages counted once per process"),
     _of_job("proc_vsz_total", Unit.BYTES, "sum of address spaces"),
     _of_job("proc_hwm_total", Unit.BYTES, "sum of the largest resident sizes of live processes"),
+    Measurement(
+        "proc_hwm_bound", Kind.GAUGE, Unit.BYTES, Scope.JOB, (Reduce.MAX,), (),
+        "what may have been resident at once, processes that ended between two samples included",
+    ),
     _of_job("proc_pss_total", Unit.BYTES, "sum of proportional sizes: shared pages counted once"),
     Measurement(
         "proc_cputime_total", Kind.COUNTER, Unit.SECONDS, Scope.JOB, _COUNT, (Stat.TOTAL,),
@@ -52,7 +56,7 @@ MEASUREMENTS = (
     ),
 )  # fmt: skip
 
-_STATUS_SECONDS = 5.0
+_STATUS_SECONDS, _FEW = 5.0, 16
 _PSS_SECONDS, _SETTLE_SECONDS, _AHEAD_SECONDS = 30.0, 3.0, 10.0
 _SHARE_OF_A_CORE, _GROWTH, _WORTH_WAITING_BYTES = 0.005, 1.02, 64 << 20
 
@@ -70,11 +74,13 @@ class PssBudget:
     Never more than 0.5 % of a core over time; 50 ms are granted ahead, so that a short job gets a reading.
     """
 
-    __slots__ = ("_next", "_previous", "_read_at", "_read_rss", "_wanted_at")
+    __slots__ = ("_next", "_on_highs", "_previous", "_read_at", "_read_rss", "_wanted_at")
 
-    def __init__(self, now: float) -> None:
+    def __init__(self, now: float, *, on_highs: bool = True) -> None:
         self._next = now - _AHEAD_SECONDS
-        self._read_at = float("-inf")
+        self._on_highs = on_highs
+        """False where a cgroup of the job's own tells what its memory adds up to."""
+        self._read_at = float("-inf") if on_highs else now
         self._read_rss = 0
         self._previous = 0
         self._wanted_at: float | None = None
@@ -83,7 +89,8 @@ class PssBudget:
         """Say whether to read now; a sum that still grows is given time to settle."""
         growing = rss_total > self._previous * _GROWTH
         self._previous = rss_total
-        wanted = rss_total > self._read_rss * _GROWTH or now - self._read_at >= _PSS_SECONDS
+        risen = self._on_highs and rss_total > self._read_rss * _GROWTH
+        wanted = risen or now - self._read_at >= _PSS_SECONDS
         if not wanted or now < self._next:
             return False
         if self._wanted_at is None:
@@ -106,14 +113,15 @@ class ProcSource:
     """Reads what moved since the last sample."""
 
     __slots__ = (
+        "_alive",
         "_attributed_ns",
         "_budget",
-        "_count",
         "_cpu_ns",
         "_hwm",
         "_hwm_total",
         "_job",
         "_keys",
+        "_most",
         "_named",
         "_read_at",
         "_rss",
@@ -126,12 +134,15 @@ class ProcSource:
         self._job = job
         self._keys = keys
         now = time.monotonic()
-        self._budget = PssBudget(now)
+        own = job.own_cgroup
+        self._budget = PssBudget(now, on_highs=own is None or own.places.memory is None)
         self._cpu_ns: dict[str, int] = {}
         self._rss: dict[str, int] = {}
         self._hwm: dict[str, int] = {}
         self._attributed_ns = 0
-        self._count = self._rss_total = self._vsz_total = self._hwm_total = 0
+        self._rss_total = self._vsz_total = self._hwm_total = 0
+        self._alive: set[str] = set()
+        self._most: dict[int, int] = {}
         self._named: dict[str, str] = {}
         self._status_at = 0.0
         self._read_at = now
@@ -141,9 +152,9 @@ class ProcSource:
         now = time.monotonic()
         keys = self._keys
         boot = time.clock_gettime(time.CLOCK_BOOTTIME)
-        status_due = now - self._status_at >= _STATUS_SECONDS
         processes = list(self._job.processes.values())
         looked = [process for process in processes if process.looked]
+        status_due = len(looked) <= _FEW or now - self._status_at >= _STATUS_SECONDS
         for process in looked:
             if "proc_state" in keys:
                 yield "proc_state", process.instance, process.state
@@ -154,9 +165,10 @@ class ProcSource:
         if status_due:
             self._status_at = now
         self._read_at = now
-        if looked or len(processes) != self._count:
+        if looked or len(processes) != len(self._alive):
             self._add_up(processes)
         yield from self._totals(processes, now)
+        yield from self._bound()
 
     def _moved(self, process: "Process", now: float, boot: float) -> "Iterator[Reading]":
         name, keys = process.instance, self._keys
@@ -197,12 +209,28 @@ class ProcSource:
 
     def _add_up(self, processes: "list[Process]") -> None:
         """Renew the sums; while every process is idle they stand."""
-        self._count = len(processes)
+        alive = {process.instance for process in processes}
+        ended = len(self._alive - alive)
+        self._alive = alive
         self._rss_total = sum([process.rss_bytes for process in processes])
         self._vsz_total = sum([process.vsz_bytes for process in processes])
         known = self._hwm
         self._hwm_total = sum([max(known.get(p.instance, 0), p.rss_bytes) for p in processes])
-        self._prune({process.instance for process in processes})
+        self._most[ended] = max(self._most.get(ended, 0), self._hwm_total)
+        self._prune(alive)
+
+    def _bound(self) -> "Iterator[Reading]":
+        """Bound what may have been resident at once.
+
+        A process that ended since the last sample may have grown to the size of the largest one ever reaped.
+        """
+        if "proc_hwm_bound" not in self._keys or not self._job.ours:
+            return
+        largest = self._job.reaped().maxrss_bytes
+        bounds = [total + ended * largest for ended, total in self._most.items()]
+        highest = max(bounds, default=0)
+        if highest:
+            yield "proc_hwm_bound", "", highest
 
     def _totals(self, processes: "list[Process]", now: float) -> "Iterator[Reading]":
         if "proc_cputime_total" in self._keys:

@@ -139,9 +139,10 @@ def test_without_a_cgroup_shared_pages_and_sums_bound_the_memory() -> None:
     }
 
 
-def test_a_large_process_that_sampling_missed_may_have_come_on_top() -> None:
-    """It lived between two samples, beside those whose resident sizes were seen."""
-    found = headline.memory_peak({"proc_peak_rss_total": 500 * MIB, "wait_maxrss": 400 * MIB}, {})
+def test_a_process_that_grew_after_its_last_look_may_come_on_top() -> None:
+    found = headline.memory_peak(
+        {"proc_peak_hwm_total": 500 * MIB, "proc_hwm_bound": 900 * MIB, "wait_maxrss": 400 * MIB}, {}
+    )
     assert found == {
         "value": 400 * MIB,
         "low": 400 * MIB,
