@@ -5,11 +5,10 @@ there). Where they do, every cell names its method and the legend says which key
 the legend alone says it.
 """
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jobmeter.cli.render import statuses
+from jobmeter.cli.render import local_time, statuses
 from jobmeter.cli.render.screen import Style
 from jobmeter.cli.render.table import Cell, Column
 from jobmeter.model import text, units
@@ -140,7 +139,7 @@ def _written(field: str, value: object, run: Run, now: float) -> str:
             return "<0.01" if 0 < value < 0.005 else f"{value:.2f}"
         match kind:
             case Type.MOMENT:
-                return local_time(value, now)
+                return local_time.short(value, now)
             case Type.SECONDS:
                 return compact_seconds(value)
             case Type.BYTES:
@@ -153,13 +152,3 @@ def _written(field: str, value: object, run: Run, now: float) -> str:
 def compact_seconds(seconds: float) -> str:
     """Write a span of time in as few letters as a column has: `1h02m`, `12.3s`."""
     return units.format_seconds(seconds).replace(" min", "m").replace(" ", "")
-
-
-def local_time(seconds: float, now: float) -> str:
-    """Write a moment in local time, as `ls -l` does: the hour if it is of this year, else the year."""
-    try:
-        moment = time.localtime(seconds)
-    except (OverflowError, OSError, ValueError):
-        return "?"  # garbage in a run folder: no date at all
-    same_year = moment.tm_year == time.localtime(now).tm_year
-    return time.strftime("%m-%d %H:%M" if same_year else "%Y-%m-%d", moment)

@@ -7,8 +7,9 @@ text. Numbers stay numbers.
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 
+from jobmeter.exporters import WHOLE
+from jobmeter.model.moments import iso_time
 from jobmeter.model.run import Value
 from jobmeter.model.view import RunView, Window
 
@@ -21,7 +22,7 @@ Row = tuple[str, str, str, Value]
 def render(view: RunView, windows: Iterable[Window], *, prefix: str) -> Mapping[str, Iterable[bytes]]:
     """Render every stored value and every step metric of a run as CSV."""
     del prefix  # one document names no other
-    return {"": _lines(view, windows)}
+    return {WHOLE: _lines(view, windows)}
 
 
 def _lines(view: RunView, windows: Iterable[Window]) -> Iterator[bytes]:
@@ -51,17 +52,13 @@ def safe(cell: Value) -> Value:
 
 def _rows(view: RunView, windows: Iterable[Window]) -> Iterator[Row]:
     for window in windows:
-        timestamp = _iso(window.timestamp)
+        timestamp = iso_time(window.timestamp) or ""
         for (key, instance), value in window.values.items():
             yield timestamp, key, instance, _tally(value) if isinstance(value, dict) else value
     for step in view.steps:
         for metric, number in step.metrics.items():
-            yield _iso(step.timestamp), f"step_{metric}", str(step.rank), number
+            yield iso_time(step.timestamp) or "", f"step_{metric}", str(step.rank), number
 
 
 def _tally(states: dict[str, int]) -> str:
     return " ".join(f"{state}:{seen}" for state, seen in states.items())
-
-
-def _iso(moment: float) -> str:
-    return datetime.fromtimestamp(moment, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

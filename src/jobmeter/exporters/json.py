@@ -7,10 +7,11 @@ the epoch.
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
-from datetime import UTC, datetime
 
 import msgspec
 
+from jobmeter.exporters import WHOLE
+from jobmeter.model.moments import iso_time
 from jobmeter.model.run import Run
 from jobmeter.model.view import Event, RunView, Window
 
@@ -20,7 +21,7 @@ Document = dict[str, object]
 def render(view: RunView, windows: Iterable[Window], *, prefix: str) -> Mapping[str, Iterable[bytes]]:
     """Render a whole run as JSON."""
     del windows, prefix  # the view holds the series, and one document names no other
-    return {"": _pieces(view)}
+    return {WHOLE: _pieces(view)}
 
 
 def _pieces(view: RunView) -> Iterator[bytes]:
@@ -30,7 +31,7 @@ def _pieces(view: RunView) -> Iterator[bytes]:
         "measurements": [definition.as_record() for definition in view.run.definitions.values()],
         "events": [_event(event) for event in view.events],
         "processes": [_present(msgspec.to_builtins(process)) for process in view.processes],
-        "steps": [msgspec.to_builtins(step) | {"timestamp": _iso(step.timestamp)} for step in view.steps],
+        "steps": [msgspec.to_builtins(step) | {"timestamp": iso_time(step.timestamp)} for step in view.steps],
     }
     yield _encode(head).removesuffix(b"}") + b',"series":['
     separator = b"\n"
@@ -53,18 +54,12 @@ def _run(run: Run) -> Document:
     document: Document = {name: msgspec.to_builtins(getattr(run, name)) for name in names}
     document["limits"] = _present(msgspec.to_builtins(run.limits))
     document["provenance"] = _present(msgspec.to_builtins(run.provenance))
-    return _present(document | {"started_at": _iso(run.started_at), "ended_at": _iso(run.ended_at)})
+    return _present(document | {"started_at": iso_time(run.started_at), "ended_at": iso_time(run.ended_at)})
 
 
 def _event(event: Event) -> Document:
-    return _present(msgspec.to_builtins(event)) | {"timestamp": _iso(event.timestamp)}
+    return _present(msgspec.to_builtins(event)) | {"timestamp": iso_time(event.timestamp)}
 
 
 def _present(document: Document) -> Document:
     return {key: value for key, value in document.items() if value not in (None, {}, [], ())}
-
-
-def _iso(moment: float | None) -> str | None:
-    if moment is None:
-        return None
-    return datetime.fromtimestamp(moment, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

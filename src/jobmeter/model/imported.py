@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from jobmeter.model import moments
 from jobmeter.model.run import Run
 from jobmeter.model.view import Event, Step, Window
 
-UNKNOWN_START = 0.0
+UNKNOWN_START = datetime(1970, 1, 1, tzinfo=UTC)
 """Stands in an id where the foreign files say nothing about time; `started_at` itself stays absent."""
 
 
@@ -35,5 +36,5 @@ class Imported:
 
 def identify(started_at: float | None, digest: str) -> str:
     """Make the id of an imported run from when it began and what its files hold."""
-    moment = datetime.fromtimestamp(UNKNOWN_START if started_at is None else started_at, tz=UTC)
+    moment = moments.utc(started_at) or UNKNOWN_START
     return f"{moment:%Y%m%dT%H%M%SZ}-{digest[:6]}"

@@ -41,6 +41,10 @@ class Step:
     metrics: dict[str, float]
 
 
+SEVERE_EVENTS = frozenset(("memory_threshold", "oom_kill", "source_failed", "timeout"))
+"""Types of events that a person looking at a run should not miss."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """Something that happened, with the measurements of that moment."""

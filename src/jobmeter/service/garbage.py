@@ -95,7 +95,7 @@ def collect_garbage(home: str, keep: Keep, *, dry_run: bool = False, now: float 
             _compress_run(run, done, dry_run=dry_run)
     if not dry_run:
         lifecycle.touch(home, done.compressed)
-        lifecycle.forget(home)
+        lifecycle.refresh_index(home)
     return done
 
 

@@ -11,7 +11,6 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -21,6 +20,7 @@ import msgspec
 from jobmeter import formats
 from jobmeter.config import redaction
 from jobmeter.errors import JobmeterError, UsageError, reason_of
+from jobmeter.model import moments
 from jobmeter.model.imported import Imported
 from jobmeter.model.view import Event, Step, Window
 from jobmeter.runfolder import reader, writer
@@ -258,11 +258,9 @@ def _present(record: Record) -> Record:
     return {key: value for key, value in record.items() if value not in (None, {}, [], ())}
 
 
-def iso(moment: float | None) -> str | None:
+def _iso(moment: float | None) -> str | None:
     """Render a time as run folders do; foreign stamps keep their microseconds."""
-    if moment is None:
-        return None
-    return datetime.fromtimestamp(moment, tz=UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return moments.iso_time(moment, moments.MICROSECONDS)
 
 
 def _start(run_id: str, imported: Imported) -> Record:
@@ -275,7 +273,7 @@ def _start(run_id: str, imported: Imported) -> Record:
             "message": run.message and _hide(run.message),
             "tags": run.tags,
             "host": run.host,
-            "started_at": iso(run.started_at),
+            "started_at": _iso(run.started_at),
         }
     )
     ids: Record = {"type": "start", "schema": writer.SCHEMA, "run_id": run_id, "job_id": run_id}
@@ -302,7 +300,7 @@ def _context(imported: Imported) -> Record:
             "format": imported.format,
             "digest": imported.digest,
             "sources": [os.fsencode(path.resolve()).decode("utf-8", "replace") for path in imported.sources],
-            "timestamp": iso(time.time()),
+            "timestamp": _iso(time.time()),
         },
     }
 
@@ -323,7 +321,7 @@ def _end(imported: Imported) -> Record:
         {
             "exit_code": run.exit_code,
             "signal": run.signal,
-            "ended_at": iso(run.ended_at),
+            "ended_at": _iso(run.ended_at),
             "wall_seconds": run.wall_seconds,
             "samples": run.samples,
             "summary": run.summary,
@@ -345,7 +343,7 @@ def _window(window: Window) -> Record:
         if isinstance(by_instance, dict):
             by_instance[instance] = kept
     return {
-        "timestamp": iso(window.timestamp),
+        "timestamp": _iso(window.timestamp),
         "num_samples": window.num_samples,
         **_present({"clock": window.clock}),
         "measurements": measurements,
@@ -354,7 +352,7 @@ def _window(window: Window) -> Record:
 
 def _step(step: Step) -> Record:
     return {
-        "timestamp": iso(step.timestamp),
+        "timestamp": _iso(step.timestamp),
         "step": step.step,
         "rank": step.rank,
         "source": step.source,
@@ -364,7 +362,7 @@ def _step(step: Step) -> Record:
 
 def _event(event: Event) -> Record:
     return {
-        "timestamp": iso(event.timestamp),
+        "timestamp": _iso(event.timestamp),
         "type": event.type,
         **_present({"details": event.details, "config": event.config, "measurements": event.measurements}),
     }

@@ -7,14 +7,14 @@ lies in the home's `bin/` until `gc` empties it.
 import os
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from jobmeter.errors import UsageError, reason_of
+from jobmeter.model import moments
 from jobmeter.model.run import LIVE, Run
-from jobmeter.service import index, notices, runs
+from jobmeter.service import index, runs
 
 NOTES = "notes.jsonl"
 BIN = "bin"
@@ -49,7 +49,7 @@ def _note(home: str, ref: str, record: dict[str, object]) -> Run:
     run = runs.find(home, ref)
     folder = folder_of(run)
     try:
-        append_line(folder / NOTES, {"timestamp": now_text(), **record})
+        append_line(folder / NOTES, {"timestamp": moments.iso_time(time.time()), **record})
         if in_home(home, folder):
             touch(home, [run.run_id])
     except OSError as error:
@@ -93,13 +93,13 @@ def remove(home: str, ref: str) -> Run:
         folder.rename(target)
     except OSError as error:
         raise refused(f"cannot move {folder} to the bin", error) from None
-    forget(home)
+    refresh_index(home)
     return run
 
 
-def forget(home: str, warn: notices.Warn = notices.to_stderr) -> None:
-    """Bring the index up to what is no longer there."""
-    with index.open_index(home, warn=warn) as opened:
+def refresh_index(home: str) -> None:
+    """Let the index forget what is no longer there."""
+    with index.open_index(home) as opened:
         opened.refresh()
 
 
@@ -156,11 +156,6 @@ def folder_of(run: Run) -> Path:
 def in_home(home: str, folder: Path) -> bool:
     """Tell whether a folder is one of the home's own runs."""
     return Path(os.path.realpath(folder)).parent.parent == Path(os.path.realpath(home), "runs")
-
-
-def now_text() -> str:
-    """Render the present moment as run folders do."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def refused(fact: str, error: OSError) -> UsageError:

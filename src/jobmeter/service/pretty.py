@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobmeter.errors import UsageError, reason_of
-from jobmeter.model import measurement, units
+from jobmeter.model import measurement, moments, units
 from jobmeter.model.measurement import Measurement, Unit
 from jobmeter.runfolder import reader
-from jobmeter.service import explain, shapes
+from jobmeter.service import explain
 
 WHOLE_BYTES = 64 * 1024 * 1024
 """A larger file is only read line by line."""
@@ -80,7 +80,7 @@ def humanised(key: str, value: object, definitions: Mapping[str, Measurement]) -
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if key in ("start_time", "end_time"):
-        return shapes.iso_time(value)
+        return moments.iso_time(value)
     definition, _ = explain.definition_of(key, definitions)
     unit = definition.unit if definition is not None else _known_unit(key)
     return None if unit is None else units.format_value(value, unit)

@@ -5,9 +5,9 @@ bytes, durations seconds. Keys are added over time, never renamed.
 """
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from math import isfinite
 
+from jobmeter.model.moments import iso_time
 from jobmeter.model.run import Headline, Run
 from jobmeter.model.view import Event, RunView, Step
 
@@ -66,17 +66,6 @@ def shown(view: RunView) -> Shape:
         "folder": run.folder,
     }
     return listed(run) | _present(extra)
-
-
-def iso_time(seconds: float | None) -> str | None:
-    """Write a wall clock as ISO 8601 UTC with milliseconds; None where it is unknown or no date."""
-    if seconds is None or not isfinite(seconds):
-        return None
-    try:
-        moment = datetime.fromtimestamp(round(seconds, 3), UTC)
-    except (OverflowError, OSError, ValueError):
-        return None
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _headline(name: str, number: Headline) -> Shape:

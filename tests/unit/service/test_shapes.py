@@ -1,7 +1,5 @@
 """The machine-readable interface: present if and only if known."""
 
-import pytest
-
 from jobmeter.model.run import CommandShare, Headline, Limits, Provenance, Run, Status
 from jobmeter.model.view import Event, RunView, Step
 from jobmeter.service import shapes
@@ -130,8 +128,3 @@ def test_show_adds_the_summary_without_numbers_that_are_none() -> None:
 
 def test_a_run_without_steps_has_no_steps() -> None:
     assert "steps" not in shapes.shown(RunView(run=BARE, series={}))
-
-
-@pytest.mark.parametrize("seconds", [None, float("nan"), float("inf"), 1e30, -1e30])
-def test_what_is_no_date_is_no_time(seconds: float | None) -> None:
-    assert shapes.iso_time(seconds) is None

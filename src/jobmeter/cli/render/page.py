@@ -1,18 +1,16 @@
 """One run on one screen: what it was, how it ended, what it used, who used it, what is not known."""
 
-import time
 from collections.abc import Iterator, Mapping
 
-from jobmeter.cli.render import statuses
+from jobmeter.cli.render import local_time, statuses
 from jobmeter.cli.render.rows import Row, lay_out
 from jobmeter.cli.render.screen import Screen, Style
 from jobmeter.cli.render.usage_rows import usage_rows
 from jobmeter.model import text, units
 from jobmeter.model.run import LIVE, Run
-from jobmeter.model.view import Event, RunView
+from jobmeter.model.view import SEVERE_EVENTS, Event, RunView
 
 MOST_EVENTS = 8
-_SEVERE = frozenset(("oom_kill", "source_failed", "timeout"))
 
 
 def render(view: RunView, screen: Screen, now: float) -> list[str]:
@@ -51,22 +49,14 @@ def _rows(view: RunView, now: float) -> Iterator[Row]:
 def _times(run: Run, now: float) -> Iterator[Row]:
     if run.started_at is None:
         return
-    started = local_time(run.started_at)
+    started = local_time.whole(run.started_at)
     if run.wall_seconds is not None:
-        ended = "" if run.ended_at is None else f" to {_later(started, local_time(run.ended_at))}"
+        ended = "" if run.ended_at is None else f" to {_later(started, local_time.whole(run.ended_at))}"
         yield Row("time", f"{units.format_seconds(run.wall_seconds)}, {started}{ended}")
     elif run.status in LIVE:
         yield Row("time", f"{units.format_seconds(max(0.0, now - run.started_at))} so far, since {started}")
     else:
         yield Row("time", f"since {started}")
-
-
-def local_time(seconds: float) -> str:
-    """Write a moment in local time."""
-    try:
-        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
-    except (OverflowError, OSError, ValueError):
-        return "?"  # garbage in a run folder: no date at all
 
 
 def _later(first: str, second: str) -> str:
@@ -77,10 +67,12 @@ def _later(first: str, second: str) -> str:
 
 def _events(events: tuple[Event, ...]) -> Iterator[Row]:
     for index, event in enumerate(events[:MOST_EVENTS]):
-        clock = local_time(event.timestamp).partition(" ")[2] or "?"
+        clock = local_time.whole(event.timestamp).partition(" ")[2] or "?"
         body = f"{clock} {text.clean(event.type)}{_details(event.details)}"
         yield Row(
-            "events" if index == 0 else "", body, style=Style.BAD if event.type in _SEVERE else Style.PLAIN
+            "events" if index == 0 else "",
+            body,
+            style=Style.BAD if event.type in SEVERE_EVENTS else Style.PLAIN,
         )
     if len(events) > MOST_EVENTS:
         yield Row("", f"and {len(events) - MOST_EVENTS} more, see --json")
