@@ -8,6 +8,7 @@ What the job needed is jobmeter's own headline, which has no place in this schem
 import json
 
 from jobmeter.exporters import duct_lines
+from jobmeter.model.measurement import PROCESS_TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ class _Statistics:
 
 
 def _summary(run: "Facts", stat: str, name: str, otherwise: float | None) -> float | None:
-    for tool in duct_lines.TOOLS:
+    for tool in PROCESS_TOOLS:
         value = _number(run.summary.get(f"{tool}_{stat}_{name}_total"))
         if value is not None:
             return value

@@ -8,6 +8,8 @@ process's life, which is what con-duct's name suggests and ps does not give.
 
 import time
 
+from jobmeter.model.measurement import PROCESS_TOOLS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
 
 
 FIELDS = ("pmem", "pcpu", "rss", "vsz")
-TOOLS = ("proc", "psutil", "ps")
-"""Whose figure stands for a con-duct field, best first."""
 CPU_COUNTERS = (
     "cgroup_cputime",
     "wait_cputime",
@@ -200,7 +200,7 @@ class _Standing:
 def _totals(window: "Readings", memory_bytes: "Number | None") -> "dict[str, tuple[Number, Number]]":
     found: dict[str, tuple[Number, Number]] = {}
     for name in FIELDS:
-        for tool in TOOLS:
+        for tool in PROCESS_TOOLS:
             peak = _number(window, f"{tool}_{name}_total")
             if peak is not None:
                 mean = _number(window, f"{tool}_mean_{name}_total")
@@ -231,7 +231,7 @@ def _number(window: "Readings", key: str, instance: str = "") -> "Number | None"
 
 def _process(window: "Readings", instance: str, memory_bytes: "Number | None") -> "Line":
     found: Line = {}
-    for name in ("pcpu", "pmem", "rss", "vsz"):
+    for name in FIELDS:
         value = _first(window, name, instance)
         if value is not None:
             found[name] = value
@@ -257,7 +257,7 @@ def _process(window: "Readings", instance: str, memory_bytes: "Number | None") -
 
 
 def _first(window: "Readings", name: str, instance: str) -> "Number | None":
-    for tool in TOOLS:
+    for tool in PROCESS_TOOLS:
         value = _number(window, f"{tool}_{name}", instance)
         if value is not None:
             return value

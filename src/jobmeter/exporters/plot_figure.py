@@ -17,7 +17,6 @@ from jobmeter.model.panel import Chart, Panel
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMATS = ("pdf", "png", "svg")
 WIDTH = 1400
 PANEL_HEIGHT = 118
 """Of a panel's axes where no height was asked for; in hundredths of an inch, as all of a layout."""

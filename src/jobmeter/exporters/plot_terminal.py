@@ -37,7 +37,6 @@ class Glyphs:
     tick: str
     corner: str
     floor: str
-    notch: str
     limit: str
     peak: str
     between: str
@@ -45,8 +44,8 @@ class Glyphs:
     dot: str
 
 
-UNICODE = Glyphs("│", "┤", "└", "─", "┬", "╌", "◆", "◇", "┊", "·")
-ASCII = Glyphs("|", "+", "+", "-", "+", "-", "*", "o", ":", "-")
+UNICODE = Glyphs("│", "┤", "└", "─", "╌", "◆", "◇", "┊", "·")
+ASCII = Glyphs("|", "+", "+", "-", "-", "*", "o", ":", "-")
 
 TO_ASCII = str.maketrans({"…": "~", "·": "-", "°": "o", "µ": "u"})
 

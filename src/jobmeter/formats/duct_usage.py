@@ -44,7 +44,6 @@ class Survey:
     damaged_lines: int = 0
     samples: int = 0
     first_timestamp: float | None = None
-    last_timestamp: float | None = None
     leader: str | None = None
     """Command of the process that leads the session, by the first line."""
     most_processes: int = 0
@@ -84,7 +83,6 @@ def survey(path: Path) -> Survey:
         if found.first_timestamp is None:
             found.first_timestamp = window.timestamp
             found.leader = _leader(window)
-        found.last_timestamp = window.timestamp
         _note(found, window)
     return found
 

@@ -76,6 +76,9 @@ TOOLS = frozenset(
     ("cgroup", "host", "nvml", "nvsmi", "proc", "ps", "psi", "psutil", "rapl", "slurm", "step", "wait")
 )
 
+PROCESS_TOOLS = ("proc", "psutil", "ps")
+"""Tools that measure single processes, in order of trust; where several did, one must not be added to another."""
+
 
 class Measurement:
     """The definition of one key; travels with every run that recorded it."""

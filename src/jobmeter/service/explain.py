@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jobmeter.model import units
-from jobmeter.model.measurement import Kind, Measurement, Stat
+from jobmeter.model.measurement import Kind, Measurement, Reduce, Stat
 from jobmeter.model.run import Run, Value
 
 _STATS = {stat.value: stat for stat in Stat}
+_ADDED_WORDS = frozenset((*_STATS, *(reduce.value for reduce in Reduce)))
 _WORDS = {
     Stat.PEAK: "largest over the run",
     Stat.MEAN: "mean over the run",
@@ -54,12 +55,15 @@ def explain_key(key: str, run: Run) -> Explained:
 
 
 def definition_of(key: str, definitions: Mapping[str, Measurement]) -> tuple[Measurement | None, Stat | None]:
-    """Find the definition behind a summary key, and the statistic its name adds."""
+    """Find the definition behind a key, and the statistic its name adds: `proc_rss` and mean of `proc_mean_rss`.
+
+    A word that only windows use (`max`) is no statistic of a run, but leads to the definition all the same.
+    """
     if key in definitions:
         return definitions[key], None
     tool, _, rest = key.partition("_")
     word, _, quantity = rest.partition("_")
     definition = definitions.get(f"{tool}_{quantity}")
-    if definition is None or word not in _STATS:
+    if definition is None or word not in _ADDED_WORDS:
         return None, None
-    return definition, _STATS[word]
+    return definition, _STATS.get(word)

@@ -4,11 +4,10 @@ import difflib
 from dataclasses import replace
 
 from jobmeter.errors import UsageError
-from jobmeter.model.measurement import Kind, Measurement, Unit
+from jobmeter.model.measurement import Kind, Unit
 from jobmeter.model.panel import Line, Panel, Quantity, Role
-from jobmeter.model.run import Run
 from jobmeter.model.view import RunView, Series
-from jobmeter.service import plot_peaks, plot_series, plot_source, plot_who
+from jobmeter.service import explain, plot_peaks, plot_series, plot_source, plot_who
 
 INSTANCES = 6
 
@@ -61,7 +60,7 @@ def quantity_of(view: RunView, key: str) -> Quantity:
     numbers = {m.key for m in view.run.definitions.values() if m.kind in (Kind.GAUGE, Kind.COUNTER)}
     measured = {name for name, _ in view.series}
     recorded = sorted((numbers | measured) - {key})
-    definition = definition_of(view.run, key)
+    definition, _ = explain.definition_of(key, view.run.definitions)
     if definition is not None and definition.kind in (Kind.LABEL, Kind.CATEGORICAL):
         raise UsageError(
             f"{key} is a {definition.kind.value}, not a number over time",
@@ -76,16 +75,6 @@ def quantity_of(view: RunView, key: str) -> Quantity:
     if "cputime" in key:
         return Quantity.CORES
     return RATES.get(definition.unit, Quantity.PLAIN_PER_SECOND)
-
-
-def definition_of(run: Run, key: str) -> Measurement | None:
-    """Find the definition of a key; `proc_mean_rss` is defined by `proc_rss`."""
-    tool, _, rest = key.partition("_")
-    word, _, quantity = rest.partition("_")
-    for name in (key, f"{tool}_{quantity}" if word in ("mean", "last", "max", "min") else key):
-        if name in run.definitions:
-            return run.definitions[name]
-    return None
 
 
 def _hint(key: str, recorded: list[str]) -> str:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from jobmeter.aggregation.windows import REST
 from jobmeter.model.measurement import Kind, Scope
 from jobmeter.model.view import Process, RunView, Series, Window
 from jobmeter.runfolder import lines, tailer
-from jobmeter.service import plot_panels, plot_who, runs
+from jobmeter.service import plot_panels, runs
 
 QUANTITIES = ("cputime", "rss")
 MARKS = tuple(f'_{quantity}":{space}{{'.encode() for quantity in QUANTITIES for space in ("", " "))
@@ -35,7 +36,7 @@ def view(home: str, ref: str, keys: tuple[str, ...] = ()) -> RunView:
 
 def _is_whole(found: RunView) -> bool:
     """Tell whether every process has both a series and a name, so that the folder has nothing to add."""
-    drawn = {instance for _, instance in found.series} - {"", plot_who.REST}
+    drawn = {instance for _, instance in found.series} - {"", REST}
     return drawn == {process.instance for process in found.processes}
 
 

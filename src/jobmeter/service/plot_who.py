@@ -7,6 +7,7 @@ them: a stack explains a total, it does not measure one.
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 
+from jobmeter.aggregation.windows import REST
 from jobmeter.model import panel
 from jobmeter.model.run import Run
 from jobmeter.model.view import Process, RunView, Series
@@ -16,9 +17,6 @@ LAYERS = 6
 SMALLEST_SHARE = 0.01
 """A command below this share of the whole is not worth a colour: it is part of `other`."""
 OTHER = "other"
-REST = "rest"
-"""The instance under which the recorder sums the processes it did not list one by one."""
-
 NOTICEABLE = 0.005
 SAME_REPORT = 0.05
 """Seconds within which two moments belong to one report."""

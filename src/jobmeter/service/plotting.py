@@ -2,17 +2,15 @@
 
 import shlex
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import msgspec
 
-from jobmeter.model import units
+from jobmeter.model import moments, units
 from jobmeter.model.panel import Chart, Mark, Panel, Phase
 from jobmeter.model.run import LIVE, Run, Status
-from jobmeter.model.view import Event, RunView
-from jobmeter.service import plot_keys, plot_panels, plot_series, plot_source, plot_who
+from jobmeter.model.view import SEVERE_EVENTS, Event, RunView
+from jobmeter.service import explain, plot_keys, plot_panels, plot_series, plot_source, plot_who
 
-SEVERE = frozenset(("oom_kill", "timeout", "memory_threshold", "source_failed"))
 MARKS = 40
 """More marks than this are a pattern, not events: the rest is counted in a note."""
 
@@ -69,11 +67,9 @@ def _reasons(run: Run, answers: dict[str, plot_panels.Answer]) -> list[str]:
 
 def _with_meanings(run: Run, made: Panel) -> Panel:
     """Give every line the words of the run's own definition of its key."""
+    meanings = {line.key: explain.definition_of(line.key, run.definitions)[0] for line in made.lines}
     lines = [
-        replace(line, about=definition.about)
-        if (definition := plot_keys.definition_of(run, line.key))
-        else line
-        for line in made.lines
+        replace(line, about=meaning.about) if (meaning := meanings[line.key]) else line for line in made.lines
     ]
     return replace(made, lines=tuple(lines))
 
@@ -88,8 +84,9 @@ def _too_few(run: Run, samples: int) -> str:
 
 def _facts(run: Run, axis: plot_series.Axis, samples: int) -> tuple[str, ...]:
     facts = [_ending(run), units.format_seconds(axis.seconds)]
-    if run.started_at is not None:
-        facts.append(f"started {datetime.fromtimestamp(run.started_at, UTC):%Y-%m-%d %H:%M:%S} UTC")
+    started = moments.utc(run.started_at)
+    if started is not None:
+        facts.append(f"started {started:%Y-%m-%d %H:%M:%S} UTC")
     if run.host:
         facts.append(run.host)
     facts.append(f"{run.samples if run.samples is not None else samples:,} samples")
@@ -114,7 +111,7 @@ def _marks(view: RunView, axis: plot_series.Axis) -> tuple[tuple[Mark, ...], int
             seconds=event.timestamp - axis.start,
             label=_event_label(event),
             type=event.type,
-            severe=event.type in SEVERE,
+            severe=event.type in SEVERE_EVENTS,
         )
         for event in view.events
         if event.type != "continued"

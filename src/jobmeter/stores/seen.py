@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from jobmeter.model.measurement import Scope
+from jobmeter.model.measurement import PROCESS_TOOLS, Scope
 from jobmeter.model.run import Run
 from jobmeter.model.view import Process, Window
 from jobmeter.stores import documents
 
-TOOLS = ("proc", "psutil", "ps")
-"""In order of trust; where several measured, one must not be added to the other."""
 _PID_DIGITS = 12
 
 
@@ -80,7 +78,7 @@ def is_process(instance: str) -> bool:
 def tool_of(keys: Iterable[str]) -> str | None:
     """Choose the tool whose per-process keys are counted."""
     known = {key.partition("_")[0] for key in keys}
-    return next((tool for tool in TOOLS if tool in known), None)
+    return next((tool for tool in PROCESS_TOOLS if tool in known), None)
 
 
 def counted_tool(run: Run, windows: Iterable[Window]) -> str | None:

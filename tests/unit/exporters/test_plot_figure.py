@@ -169,7 +169,7 @@ def test_a_run_with_nothing_to_plot_is_a_page_with_one_sentence() -> None:
 
 
 def test_the_same_run_gives_the_same_bytes() -> None:
-    for suffix in plot_figure.FORMATS:
+    for suffix in plot_figure.METADATA:
         first, second = (
             plot_figure.render(chart(), suffix=suffix, theme="light", width=700, height=500) for _ in range(2)
         )
