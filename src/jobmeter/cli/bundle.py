@@ -10,7 +10,7 @@ from jobmeter.service import bundles
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("run", metavar="RUN", help="run id, unique prefix, 'last', or a folder")
+    common.add_run(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="file or directory (default: RUN-ID.tar.gz here)"
     )

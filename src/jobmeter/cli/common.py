@@ -20,10 +20,18 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON with raw numbers")
 
 
+RUN_HELP = "run id, unique prefix, 'last', or a folder"
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Declare the one run a command is about."""
+    parser.add_argument("run", metavar="RUN", help=RUN_HELP)
+
+
 def home_of(args: argparse.Namespace) -> str:
     """Find the home this command line means."""
     given: str | None = args.home
-    home = homes.find_home(_working_directory(), os.environ, given)
+    home = homes.find_home(homes.working_directory(), os.environ, given)
     _require_readable(home)
     return home
 
@@ -43,13 +51,6 @@ def _require_readable(home: str) -> None:
             f"cannot read the runs in {text.clean(home)}: {why}",
             hint="choose another home with --home or JOBMETER_HOME",
         ) from error
-
-
-def _working_directory() -> str:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        return "/"  # the directory was deleted under us; nothing relative can be meant
 
 
 def print_json(document: object) -> None:

@@ -14,7 +14,7 @@ from jobmeter.service import exporting
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("run", metavar="RUN", help="id, unique prefix, last, or a run folder")
+    common.add_run(parser)
     parser.add_argument("--format", required=True, metavar="|".join(exporting.NAMES), help="how to write it")
     parser.add_argument(
         "-o", "--output", metavar="PATH", help="file to write; for duct, what its files' names begin with"

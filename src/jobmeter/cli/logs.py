@@ -26,7 +26,7 @@ LONGEST_LINE_BYTES = 1 << 20
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("run", metavar="RUN", help="run id, unique prefix, 'last', or a folder")
+    common.add_run(parser)
     parser.add_argument("-f", "--follow", action="store_true", help="go on until the run ends")
     parser.add_argument("-n", "--lines", type=int, metavar="LINES", help="only the last LINES lines")
     parser.add_argument(

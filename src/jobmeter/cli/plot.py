@@ -22,7 +22,7 @@ CELLS, PIXELS = (20, 1000), (200, 20000)
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("run", metavar="RUN", help="run id, unique prefix, 'last', or a folder")
+    common.add_run(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="write an image or a page: .png, .svg, .pdf or .html"
     )

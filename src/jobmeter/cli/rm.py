@@ -10,7 +10,7 @@ from jobmeter.service import lifecycle, runs
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("runs", metavar="RUN", nargs="+", help="run id, unique prefix, 'last', or a folder")
+    parser.add_argument("runs", metavar="RUN", nargs="+", help=common.RUN_HELP)
     parser.add_argument("--restore", action="store_true", help="take runs out of the bin again")
     common.add_common(parser)
 

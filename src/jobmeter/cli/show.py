@@ -13,7 +13,7 @@ from jobmeter.service import explain, runs, shapes
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("run", metavar="RUN", help="run id, unique prefix, 'last', or a folder")
+    common.add_run(parser)
     parser.add_argument(
         "-a", "--all", action="store_true", help="every number of the summary with its meaning"
     )

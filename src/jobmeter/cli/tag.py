@@ -11,7 +11,7 @@ from jobmeter.service import lifecycle, runs, shapes
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("run", metavar="RUN", help="run id, unique prefix, 'last', or a folder")
+    common.add_run(parser)
     parser.add_argument("tags", metavar="K=V", nargs="*", help="set a tag; K- takes it off")
     parser.add_argument("--note", metavar="TEXT", help="add a sentence")
     parser.add_argument("--name", metavar="NAME", help="give the run another name")

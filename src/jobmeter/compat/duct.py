@@ -97,6 +97,7 @@ def _neighbours(options: "DuctOptions") -> "Neighbours | None":
 
 
 def _run(options: "DuctOptions", command: list[str], logs: duct_logs.Logs) -> "Outcome":
+    from jobmeter.config import home
     from jobmeter.config import options as settings
     from jobmeter.recording import pipeline
 
@@ -107,7 +108,7 @@ def _run(options: "DuctOptions", command: list[str], logs: duct_logs.Logs) -> "O
     flags.append(f"--report-interval={max(options.report_interval, sample_seconds)}")
     if options.message:
         flags.append(f"--message={options.message}")
-    recording, job = settings.parse([*flags, "--", *command], os.environ, os.getcwd())
+    recording, job = settings.parse([*flags, "--", *command], os.environ, home.working_directory())
     before = duct_logs.redirect(options, logs)
     try:
         return pipeline.record(recording, job)

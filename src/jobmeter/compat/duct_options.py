@@ -6,6 +6,7 @@ hand and without dataclasses: this runs before the job.
 
 import os
 
+from jobmeter.config import options as settings
 from jobmeter.errors import UsageError
 
 TYPE_CHECKING = False
@@ -104,15 +105,6 @@ class DuctOptions:
 _SHORT_FLAG = 2
 
 
-def _choice(*words: str) -> "Callable[[str], Setting]":
-    def convert(text: str) -> str:
-        if text not in words:
-            raise ValueError(f"use one of {', '.join(words)}")
-        return text
-
-    return convert
-
-
 def _seconds(text: str) -> float:
     try:
         return float(text)
@@ -121,7 +113,7 @@ def _seconds(text: str) -> float:
 
 
 def _level(text: str) -> "Setting":
-    return _choice(*LEVELS)(text.upper())
+    return settings.choice(*LEVELS)(text.upper())
 
 
 ROWS = (
@@ -135,12 +127,13 @@ ROWS = (
     Row("--report-interval --r-i", "DUCT_REPORT_INTERVAL", 60.0, _seconds, "seconds between usage lines"),
     Row("--fail-time --f-t", "DUCT_FAIL_TIME", 3.0, _seconds,
         "a command that fails sooner leaves no files; 0 keeps them, negative drops those of every failure"),
-    Row("-c --capture-outputs", "DUCT_CAPTURE_OUTPUTS", "all", _choice(*STREAM_CHOICES), "which output to keep"),
-    Row("-o --outputs", None, "all", _choice(*STREAM_CHOICES), "which output to print"),
-    Row("-t --record-types", None, "all", _choice("all", "system-summary", "processes-samples"),
+    Row("-c --capture-outputs", "DUCT_CAPTURE_OUTPUTS", "all", settings.choice(*STREAM_CHOICES),
+        "which output to keep"),
+    Row("-o --outputs", None, "all", settings.choice(*STREAM_CHOICES), "which output to print"),
+    Row("-t --record-types", None, "all", settings.choice("all", "system-summary", "processes-samples"),
         "which files to fill"),
     Row("-m --message", "DUCT_MESSAGE", "", str, "why this run was made"),
-    Row("--mode", None, "new-session", _choice("new-session", "current-session"),
+    Row("--mode", None, "new-session", settings.choice("new-session", "current-session"),
         "measure the command, or everything in the caller's session"),
     Row("-l --log-level", "DUCT_LOG_LEVEL", "INFO", _level, "what to say on stderr"),
     Row("-q --quiet", None, False, None, "the same as --log-level NONE"),
@@ -200,7 +193,9 @@ def _flags(argv: list[str]) -> "tuple[dict[str, Setting], list[str]]":
         )
         row = _BY_FLAG.get(flag)
         if row is None:
-            raise UsageError(f"unrecognized arguments: {_shown(word)}", hint="see: jobmeter duct --help")
+            raise UsageError(
+                f"unrecognized arguments: {settings.printable(word)}", hint="see: jobmeter duct --help"
+            )
         if row.convert is None:
             if equals:
                 raise UsageError(f"{flag} takes no value", hint="see: jobmeter duct --help")
@@ -218,11 +213,7 @@ def _converted(row: Row, text: str, where: str) -> "Setting":
     try:
         return row.convert(text)
     except ValueError as error:
-        raise UsageError(f"bad value for {where}: {_shown(text)}", hint=str(error)) from None
-
-
-def _shown(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()[:200]
+        raise UsageError(f"bad value for {where}: {settings.printable(text)}", hint=str(error)) from None
 
 
 def help_text() -> str:

@@ -7,6 +7,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+def working_directory() -> str:
+    """Name the directory we are in; one that was deleted under us is `/`, and the job may still run."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/"
+
+
 def find_home(cwd: str, environ: "Mapping[str, str]", explicit: str | None) -> str:
     """Choose the home: `--home`, `JOBMETER_HOME`, a `.jobmeter/` upwards of `cwd`, the XDG data dir."""
     given = explicit or environ.get("JOBMETER_HOME")

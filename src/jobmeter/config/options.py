@@ -97,7 +97,9 @@ class Option:
         return len(self.metavar.split())
 
 
-def _choice(*words: str) -> "Callable[[str], Setting]":
+def choice(*words: str) -> "Callable[[str], str]":
+    """Accept one of some words."""
+
     def convert(text: str) -> str:
         if text not in words:
             raise ValueError(f"use one of {', '.join(words)}")
@@ -164,14 +166,14 @@ OPTIONS: tuple[Option, ...] = (
     Option("--sample-interval", "SECONDS", seconds, 1.0, "time between samples (default 1)"),
     Option("--report-interval", "SECONDS", seconds, 10.0, "time between reports of single processes (default 10)"),
     Option("--measurements", "KEYS", str, None, "keys, prefixes and -exclusions, such as proc,cgroup_mem_peak,-psi"),
-    Option("--own-cgroup", "auto|never|require", _choice("auto", "never", "require"), "auto", "a cgroup of its own"),
-    Option("--capture", "auto|none|stdout|stderr|all", _choice("auto", "none", "stdout", "stderr", "all"), "auto",
+    Option("--own-cgroup", "auto|never|require", choice("auto", "never", "require"), "auto", "a cgroup of its own"),
+    Option("--capture", "auto|none|stdout|stderr|all", choice("auto", "none", "stdout", "stderr", "all"), "auto",
            "which output to keep"),
-    Option("--pty", "auto|always|never", _choice("auto", "always", "never"), "auto", "give the job a terminal"),
+    Option("--pty", "auto|always|never", choice("auto", "always", "never"), "auto", "give the job a terminal"),
     Option("--timeout", "SECONDS", seconds, None, "end the job after this long (exit code 124)"),
     Option("--on-memory", "SHARE signal:NAME", _on_memory, None, "signal the job when memory nears its limit"),
     Option("--wait-for-children", "", _truth, False, "keep measuring until background children end"),
-    Option("--summary", "text|json|none", _choice("text", "json", "none"), "text", "the summary on stderr at the end"),
+    Option("--summary", "text|json|none", choice("text", "json", "none"), "text", "the summary on stderr at the end"),
     Option("-q --quiet", "", _truth, False, "print nothing of our own but errors"),
 )  # fmt: skip
 
@@ -202,7 +204,7 @@ def _parse_flags(argv: list[str]) -> "tuple[dict[str, Setting], list[str]]":
         at += 1
         option = _BY_FLAG.get(flag)
         if option is None:
-            raise RecordError(f"unknown option: {_printable(flag)}", hint="see: jobmeter run --help")
+            raise RecordError(f"unknown option: {printable(flag)}", hint="see: jobmeter run --help")
         if option.switch:
             given[option.name] = _convert(option, attached if equals else "true", flag)
             continue
@@ -223,7 +225,7 @@ def _convert(option: Option, text: str, where: str) -> "Setting":
     try:
         return option.convert(text)
     except ValueError as error:
-        raise RecordError(f"bad value for {where}: {_printable(text)}", hint=str(error)) from None
+        raise RecordError(f"bad value for {where}: {printable(text)}", hint=str(error)) from None
 
 
 def _read_environment(environ: "Mapping[str, str]") -> "dict[str, Setting]":
@@ -255,11 +257,9 @@ def _read_toml(path: str) -> "dict[str, Setting]":
         with open(path, "rb") as file:
             table = tomllib.load(file)
     except OSError as error:
-        raise RecordError(
-            f"cannot read {_printable(path)}: {error.strerror}", hint="check --config"
-        ) from None
+        raise RecordError(f"cannot read {printable(path)}: {error.strerror}", hint="check --config") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RecordError(f"{_printable(path)} is not valid TOML: {error}", hint="mend that line") from None
+        raise RecordError(f"{printable(path)} is not valid TOML: {error}", hint="mend that line") from None
     values: dict[str, Setting] = {}
     by_name = {option.name: option for option in OPTIONS}
     for key, value in table.items():
@@ -267,7 +267,7 @@ def _read_toml(path: str) -> "dict[str, Setting]":
         if option is None:
             known = ", ".join(sorted(by_name))
             raise RecordError(
-                f"unknown setting {_printable(key)} in {_printable(path)}", hint=f"use one of {known}"
+                f"unknown setting {printable(key)} in {printable(path)}", hint=f"use one of {known}"
             )
         values[option.name] = _from_toml(option, value, f"{key} in {path}")
     return values
@@ -276,14 +276,15 @@ def _read_toml(path: str) -> "dict[str, Setting]":
 def _from_toml(option: Option, value: object, where: str) -> "Setting":
     if isinstance(value, dict):
         if option.convert is not _tags:
-            raise RecordError(f"bad value for {_printable(where)}: a table", hint="use a plain value")
+            raise RecordError(f"bad value for {printable(where)}: a table", hint="use a plain value")
         return {str(key): str(word) for key, word in value.items()}
     if isinstance(value, list):
         return _convert(option, (" " if option.words > 1 else ",").join(str(word) for word in value), where)
     return _convert(option, str(value).lower() if isinstance(value, bool) else str(value), where)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """Show what somebody typed in an error, whatever its bytes and length."""
     return text.encode("utf-8", "backslashreplace").decode()[:200]
 
 

@@ -46,21 +46,21 @@ class Compare:
     percent_of: str | None = None
     """The field that is 100 %, where the value was a percentage of another field."""
 
-    def matches(self, fields: Mapping[str, object]) -> bool:
-        found = fields.get(self.field)
+    def matches(self, known: Mapping[str, object]) -> bool:
+        found = known.get(self.field)
         if found is None:
             return False
         if isinstance(found, int | float):
-            return self._matches_number(found, fields)
+            return self._matches_number(found, known)
         return self._matches_text(str(found))
 
-    def _matches_number(self, found: float, fields: Mapping[str, object]) -> bool:
+    def _matches_number(self, found: float, known: Mapping[str, object]) -> bool:
         if self.op in (Op.HAS, Op.HAS_NOT):
             return self._matches_text(str(found))
         if self.span is None:
             return self.op is Op.NE
         if self.percent_of is not None:
-            whole = fields.get(self.percent_of)
+            whole = known.get(self.percent_of)
             if not isinstance(whole, int | float) or whole <= 0:
                 return False
             found = 100 * found / whole
@@ -112,11 +112,9 @@ class Word:
 
     text: str
 
-    def matches(self, fields: Mapping[str, object]) -> bool:
+    def matches(self, known: Mapping[str, object]) -> bool:
         wanted = self.text.lower()
-        return any(
-            wanted in str(fields[field]).lower() for field in SEARCHED if fields.get(field) is not None
-        )
+        return any(wanted in str(known[field]).lower() for field in SEARCHED if known.get(field) is not None)
 
     def __str__(self) -> str:
         return quote(self.text)
@@ -128,8 +126,8 @@ class Not:
 
     part: "Filter"
 
-    def matches(self, fields: Mapping[str, object]) -> bool:
-        return not self.part.matches(fields)
+    def matches(self, known: Mapping[str, object]) -> bool:
+        return not self.part.matches(known)
 
     def __str__(self) -> str:
         return f"not {self.part}" if isinstance(self.part, Compare | Word | Not) else f"not ({self.part})"
@@ -141,8 +139,8 @@ class All:
 
     parts: tuple["Filter", ...]
 
-    def matches(self, fields: Mapping[str, object]) -> bool:
-        return all(part.matches(fields) for part in self.parts)
+    def matches(self, known: Mapping[str, object]) -> bool:
+        return all(part.matches(known) for part in self.parts)
 
     def __str__(self) -> str:
         return " and ".join(
@@ -156,8 +154,8 @@ class Either:
 
     parts: tuple["Filter", ...]
 
-    def matches(self, fields: Mapping[str, object]) -> bool:
-        return any(part.matches(fields) for part in self.parts)
+    def matches(self, known: Mapping[str, object]) -> bool:
+        return any(part.matches(known) for part in self.parts)
 
     def __str__(self) -> str:
         return " or ".join(f"({part})" if isinstance(part, Either) else str(part) for part in self.parts)

@@ -26,7 +26,7 @@ _MANY = 500
 class Filter(Protocol):
     """What `filters.parse` makes of a text."""
 
-    def matches(self, fields: Mapping[str, object]) -> bool:
+    def matches(self, known: Mapping[str, object]) -> bool:
         """Say whether a run with these fields is wanted."""
 
 
