@@ -1,12 +1,19 @@
 """Rules for every suite: what is needed must be there, so a skipped test is a failed run."""
 
+import hypothesis
 import pytest
+
+# a busy machine is no failure of what is tested
+hypothesis.settings.register_profile("jobmeter", deadline=None)
+hypothesis.settings.load_profile("jobmeter")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = terminalreporter.stats.get("skipped", [])
     if skipped:
-        terminalreporter.write_line(f"{len(skipped)} skipped: install what they need; a skip is a failure", red=True)
+        terminalreporter.write_line(
+            f"{len(skipped)} skipped: install what they need; a skip is a failure", red=True
+        )
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

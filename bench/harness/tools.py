@@ -20,7 +20,6 @@ from harness.catalogue import WORKLOADS, Workload
 
 INTERVAL_SECONDS = 1.0
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 RESTRACK = Path(__file__).resolve().parent / "restrack_run.py"
 
 

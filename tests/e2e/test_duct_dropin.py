@@ -10,12 +10,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from support.ductdesk import JOBMETER, Desk
+from support.recorder import wait_for
 
 CON_DUCT = Path(sys.executable).with_name("con-duct")
 FOUR = ["info.json", "stderr", "stdout", "usage.jsonl"]
@@ -40,13 +40,6 @@ while time.process_time() < end:
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < until, "what was awaited never came"
-        time.sleep(0.01)
 
 
 # --- files and summary

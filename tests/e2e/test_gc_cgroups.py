@@ -5,16 +5,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-
-def wait_for(condition: Callable[[], object], seconds: float = 20.0) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.01)
+from support.recorder import wait_for
 
 
 def test_gc_removes_the_cgroup_of_a_killed_recorder(tmp_path: Path) -> None:

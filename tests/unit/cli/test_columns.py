@@ -1,8 +1,6 @@
 """The columns of `ls`: what is written, and that no two methods are merged silently."""
 
 import io
-import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -12,6 +10,8 @@ from jobmeter.cli.render.screen import Screen
 from jobmeter.errors import UsageError
 from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
 from jobmeter.model.run import Headline, Limits, Run, Status
+
+pytestmark = pytest.mark.usefixtures("utc")
 
 MIB = 2**20
 NOW = 1794739801.0
@@ -40,15 +40,6 @@ LIVE = Run(
     started_at=1794736201.0,
     headline=memory(20 * MIB, "proc_peak_pss_total", exact=False),
 )
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _utc() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TZ", "UTC")
-        time.tzset()
-        yield
-    time.tzset()
 
 
 def lines(*runs: Run, chosen: str | None = None, width: int = 0) -> list[str]:

@@ -1,8 +1,6 @@
 """One run on one screen."""
 
 import io
-import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -12,6 +10,8 @@ from jobmeter.cli.render.screen import Screen
 from jobmeter.model import text
 from jobmeter.model.run import CommandShare, Headline, Limits, Output, Provenance, Run, Status
 from jobmeter.model.view import Event, RunView
+
+pytestmark = pytest.mark.usefixtures("utc")
 
 GIB = 2**30
 NOW = 1794736261.0
@@ -66,15 +66,6 @@ RUN = Run(
 VIEW = RunView(
     run=RUN, series={}, events=(Event(timestamp=1794736230.0, type="oom_kill", details={"count": 1}),)
 )
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _utc() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TZ", "UTC")
-        time.tzset()
-        yield
-    time.tzset()
 
 
 def render(view: RunView, width: int = 0) -> list[str]:

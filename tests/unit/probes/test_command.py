@@ -4,12 +4,13 @@ import os
 import resource
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from jobmeter.probes import command
+from support.recorder import wait_for
 
 
 def script(folder: Path, name: str, body: str) -> str:
@@ -86,13 +87,6 @@ def freezer() -> Iterator[Path]:
     (folder / "freezer.state").write_text("THAWED")
     wait_for(lambda: not (folder / "cgroup.procs").read_text())
     folder.rmdir()
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def test_a_tool_that_a_kill_cannot_end_is_reaped_later(tmp_path: Path, freezer: Path) -> None:

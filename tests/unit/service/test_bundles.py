@@ -11,11 +11,6 @@ from jobmeter.service import bundles, runs
 from support import folders
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
 @pytest.fixture
 def home(tmp_path: Path) -> str:
     folders.write_run(tmp_path / "home", seconds=30)

@@ -1,8 +1,5 @@
 """The filter language: what matches, what is refused and where, and that no text can break it."""
 
-import time
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +8,8 @@ from jobmeter.errors import UsageError
 from jobmeter.service import fields, filters
 from jobmeter.service.filters import All, Compare, Either, Filter, Not, Op, Word
 from jobmeter.service.quantities import Moment
+
+pytestmark = pytest.mark.usefixtures("utc")
 
 NOW = 1_793_536_200.0  # 2026-11-01T12:30:00Z
 
@@ -28,15 +27,6 @@ RUN: dict[str, object] = {
     "tag.exp": "baseline",
     "tag.batch": "32",
 }
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _utc() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TZ", "UTC")
-        time.tzset()
-        yield
-    time.tzset()
 
 
 def matches(text: str) -> bool:

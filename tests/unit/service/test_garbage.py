@@ -13,11 +13,6 @@ DAY = 86400.0
 NOW = folders.STARTED + 100 * DAY
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
 def run_id(day: int) -> str:
     return f"202611{day:02}T000000Z-00000{day % 10}"
 

@@ -10,11 +10,6 @@ from support import folders
 LIVE = "20261117T000000Z-bbbbbb"
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
 @pytest.fixture
 def home(tmp_path: Path) -> str:
     folders.write_run(tmp_path / "home", seconds=3)

@@ -2,18 +2,11 @@
 
 from pathlib import Path
 
-import pytest
 from tests.support import folders, views
 from tests.support.views import STARTED, counter
 
 from jobmeter.model.view import Window
 from jobmeter.service import plot_view, plotting
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the index of these homes away from the user's."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
 
 
 def window(seconds: float, values: dict[tuple[str, str], object], span: float = 10.0) -> Window:

@@ -9,11 +9,6 @@ from support import folders
 OLD, NEW = "20261101T000000Z-00000a", "20261130T000000Z-00000b"
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
 @pytest.fixture
 def home(tmp_path: Path) -> str:
     """Three runs: old and failed, the usual one, new and lost."""
