@@ -100,12 +100,13 @@ def collect_garbage(home: str, keep: Keep, *, dry_run: bool = False, now: float 
 
 
 def _release_cgroups(folder: Path) -> None:
-    """Remove the cgroups of a run whose recorder was killed before it could."""
+    """Remove the cgroups of a run whose recorder was killed before it could; a bundle may name any path."""
     provenance = reader.read_facts(folder).merged.get("provenance")
     noted = provenance.get("own_cgroup") if isinstance(provenance, dict) else None
     paths = Paths()
-    for directory in noted if isinstance(noted, list) else []:
-        if isinstance(directory, str) and directory.startswith(f"{paths.sys}/fs/cgroup/"):
+    for directory in map(str, noted if isinstance(noted, list) else []):
+        plain = os.path.normpath(directory) == directory
+        if plain and directory.startswith(f"{paths.sys}/fs/cgroup/"):
             cgroupfs.discard(paths, directory)
 
 

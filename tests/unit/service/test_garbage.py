@@ -50,6 +50,15 @@ def test_rules_that_make_no_sense_are_refused(texts: list[str]) -> None:
         garbage.parse_keep(texts)
 
 
+def test_a_run_cannot_have_a_directory_outside_of_the_cgroups_removed(tmp_path: Path) -> None:
+    directory = tmp_path / "jobmeter-x-4194305"
+    directory.mkdir()
+    noted = {"own_cgroup": [f"/sys/fs/cgroup/../../..{directory}"]}
+    folders.write_run(tmp_path / "home", context={"provenance": noted}, end={"status": "lost"})
+    garbage.collect_garbage(str(tmp_path / "home"), Keep())
+    assert directory.is_dir()
+
+
 @pytest.mark.parametrize(
     ("keep", "kept"),
     [
