@@ -53,18 +53,15 @@ class Recorder:
 
     def begin_sampling(self) -> int | None:
         """Bring in the collectors, now that the job runs and is worth it; give what polls when memory is short."""
-        guard.attempt(self._begin_sampling, self._broken)
-        from jobmeter.probes import pressure
-
-        # stalled 0.2 s within 2 s: the shortest window an ordinary user may ask for
-        return pressure.open_trigger(f"{self.plan.paths.proc}/pressure/memory", 200_000, 2_000_000)
+        return guard.attempt(self._begin_sampling, self._broken)
 
     def _broken(self, error: str) -> None:
         """Recording itself failed: say so once, and stay with the job all the same."""
         self._sampler = None
         self.event("source_failed", {"source": "recorder", "error": error})
 
-    def _begin_sampling(self) -> None:
+    def _begin_sampling(self) -> int | None:
+        from jobmeter.probes import pressure
         from jobmeter.recording import selection, watch
 
         chosen = self.plan.selection or selection.default(self.plan.paths)
@@ -77,6 +74,8 @@ class Recorder:
             from jobmeter.probes import cgroupfs
 
             cgroupfs.sweep(self.plan.paths, self.plan.own_cgroup.outer)
+        # stalled 0.2 s within 2 s: the shortest window an ordinary user may ask for
+        return pressure.open_trigger(f"{self.plan.paths.proc}/pressure/memory", 200_000, 2_000_000)
 
     def _make_sampler(self, chosen: "Selection") -> "Sampler":
         from jobmeter.recording.sampler import Sampler
