@@ -277,7 +277,9 @@ def rss_kib(pid: int) -> int:
 
 def test_a_slow_reader_slows_the_job_and_not_our_memory(home: Home) -> None:
     size = 300_000_000
-    process = home.start("-q", "head", "-c", str(size), "/dev/zero")
+    process = home.start(
+        "-q", "head", "-c", str(size), "/dev/zero", env=Home(home.path, traced=False).environ()
+    )
     assert process.stdout is not None
     folder = wait_for(lambda: sampled(home.path))
     time.sleep(1.5)  # a slow reader is what is tested

@@ -10,4 +10,4 @@ from support.recorder import Home
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     """Give an empty home."""
-    return Home(tmp_path / "home")
+    return Home(tmp_path / "home", traced=False)

@@ -28,7 +28,7 @@ def test_a_killed_recorder_never_takes_the_job_with_it(tmp_path: Path) -> None:
 
     def kill_after(case: tuple[int, float]) -> str:
         number, delay = case
-        home = Home(tmp_path / f"home{number}")
+        home = Home(tmp_path / f"home{number}", traced=False)
         log, done = tmp_path / f"log{number}", tmp_path / f"done{number}"
         with log.open("wb") as file:
             process = home.start(

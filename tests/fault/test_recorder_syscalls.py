@@ -19,7 +19,7 @@ class Broken:
 
     def __init__(self, folder: Path, call: str, error: str, when: str) -> None:
         folder.mkdir()
-        self.home = Home(folder / "home")
+        self.home = Home(folder / "home", traced=False)
         self.log = folder / "trace"
         output = folder / "output"
         inject = ["-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={when}"]

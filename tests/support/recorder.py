@@ -42,10 +42,13 @@ class Home:
     """A place for runs that no setting of this machine reaches."""
 
     path: Path
+    traced: bool = True
+    """Whether coverage may look into the recorder: it costs time, memory and descriptors that some tests count."""
 
     def environ(self, **more: str) -> dict[str, str]:
         """Give this process's environment with a clean jobmeter."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("JOBMETER_")}
+        unwanted = ("JOBMETER_",) if self.traced else ("JOBMETER_", "COVERAGE_", "COV_")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
         return (
             kept | {"JOBMETER_HOME": str(self.path), "XDG_CONFIG_HOME": str(self.path / "no-config")} | more
         )

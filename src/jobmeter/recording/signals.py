@@ -50,11 +50,13 @@ class Inbox:
             self.arrived.append(number)
 
     def release(self) -> None:
-        """Stop listening: from here on a signal means us."""
+        """Stop listening: from here on a signal means us, and so does one that nobody has taken yet."""
         _signal.set_wakeup_fd(-1)
         for number in FORWARDED:
             if _signal.getsignal(number) == self._note:
                 _signal.signal(number, _signal.SIG_DFL)
+        for number in self.arrived:
+            os.kill(os.getpid(), number)
 
     def take(self) -> list[int]:
         """Give the signals that arrived since the last call."""

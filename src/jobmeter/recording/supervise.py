@@ -309,6 +309,7 @@ class Supervisor:
     def _stand_apart(self) -> None:
         """Hold nothing but what is relayed, out of reach of the terminal: others wait for these ends to close."""
         os.setsid()
+        self._inbox.arrived.clear()
         self._inbox.release()
         needed = {channel.sink for channel in self._outputs.channels if channel.open}
         for channel in self._outputs.channels:
