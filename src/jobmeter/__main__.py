@@ -4,7 +4,7 @@ import os
 import sys
 
 from jobmeter.cli import RECORDING
-from jobmeter.errors import JobmeterError
+from jobmeter.errors import JobmeterError, UsageError
 
 
 def main(argv: list[str]) -> int:
@@ -19,6 +19,15 @@ def main(argv: list[str]) -> int:
         complain(error)
         # whatever stops `run` before the job has begun must not look like the job's own exit code
         return 125 if argv[:1] == ["run"] else error.exit_code
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("jobmeter"):
+            raise
+        complain(
+            UsageError(
+                f"the package {error.name} is missing", hint="pip install jobmeter brings all it needs"
+            )
+        )
+        return 2
     except KeyboardInterrupt:
         return 130  # before a job began; from then on it is the job's to answer
 
@@ -68,6 +77,9 @@ def _hold_standard_descriptors() -> None:
         except OSError:
             # not inherited: the job finds it closed
             os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    # Python has no stream where it found a descriptor closed; what is printed there goes nowhere
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  # lives as long as the process
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115  # as above
 
 
 if __name__ == "__main__":

@@ -56,15 +56,10 @@ def memory_peak(summary: "Summary", inexact: "Mapping[str, str]") -> "Figures | 
     Low is the largest amount of unreclaimable memory seen, or of any single process; high is the own
     cgroup's charged peak, else the sum of the largest sizes of processes that lived at the same time.
     """
-    low, low_keys = _largest(summary, _LOW_KEYS)
     charged = _number(summary, "cgroup_mem_peak")
     if charged is not None:
-        cache = _number(summary, "cgroup_peak_mem_file") or 0.0
-        floor = min(low, charged)
-        estimate = max(floor, charged - cache)
-        keys = ["cgroup_mem_peak"] + (["cgroup_peak_mem_file"] if cache else [])
-        chosen = keys if estimate > floor else low_keys or keys
-        return _figures(estimate, floor, max(charged, estimate), chosen, exact=floor >= charged * 0.98)
+        return _charged_peak(summary, charged)
+    low, low_keys = _largest(summary, _LOW_KEYS)
     high, high_keys = _largest(summary, _HIGH_KEYS)
     if not low and not high:
         return None
@@ -73,6 +68,20 @@ def memory_peak(summary: "Summary", inexact: "Mapping[str, str]") -> "Figures | 
     summed = high_keys[:1] != ["wait_maxrss"]
     exact = summed and not inexact and low == high
     return _figures(value, low, max(high, value), low_keys or high_keys, exact=exact)
+
+
+def _charged_peak(summary: "Summary", charged: float) -> "Figures":
+    """Bound it by the own cgroup: what was charged, less what of it was only cached."""
+    # sizes of processes contain library pages that were charged to whoever loaded them first
+    low, low_keys = _largest(summary, ("cgroup_peak_mem_unreclaimable", "wait_maxrss"))
+    cache = _number(summary, "cgroup_peak_mem_file") or 0.0
+    exact = low >= charged * 0.98
+    if low >= charged:
+        return _figures(charged, charged, charged, ["cgroup_mem_peak"], exact=exact)
+    if low >= charged - cache:
+        return _figures(low, low, charged, low_keys, exact=exact)
+    keys = ["cgroup_mem_peak", "cgroup_peak_mem_file"] if cache else ["cgroup_mem_peak"]
+    return _figures(charged - cache, low, charged, keys, exact=exact)
 
 
 _LOW_KEYS = (

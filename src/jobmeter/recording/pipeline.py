@@ -9,6 +9,8 @@
 Nothing here may harm the job: once it runs every failure costs data, never the job.
 """
 
+import _signal
+
 from jobmeter.recording import capture, launch, setup
 from jobmeter.recording.clock import SystemClock, Timing
 from jobmeter.recording.job import Job
@@ -71,7 +73,8 @@ def _end(recorder: Recorder, supervisor: Supervisor, ending: Ending) -> Outcome:
     supervisor.hand_terminal_back()
     supervisor.drain_outputs()
     outcome = recorder.end(ending, children_left=supervisor.children_left)
-    outcome.interrupted_from_terminal = supervisor.interrupted_from_terminal(ending)
+    # the terminal told the job's group, but not the script we may be part of
+    outcome.interrupted_from_terminal = ending.from_terminal and ending.signal == _signal.SIGINT
     if recorder.plan.own_cgroup is not None:
         recorder.plan.own_cgroup.remove()
     supervisor.finish_outputs()

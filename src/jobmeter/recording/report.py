@@ -20,7 +20,11 @@ _CANCELLING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL")
 def status(ending: "Ending") -> str:
     """Name how the run ended."""
     forwarded = [signal_names.name(number) for number in ending.forwarded]
-    if ending.timed_out or (ending.exit_code != 0 and any(name in _CANCELLING for name in forwarded)):
+    if (
+        ending.timed_out
+        or ending.from_terminal
+        or (ending.exit_code != 0 and any(name in _CANCELLING for name in forwarded))
+    ):
         return "cancelled"
     if ending.signal is not None:
         return "killed"

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
 
     Record = dict[str, object]
 
+_COLUMNS, _TEXT_COLUMNS = 80, 34
+
 
 def _mapping(value: object) -> "Record":
     return value if isinstance(value, dict) else {}
@@ -44,7 +46,7 @@ def summary_text(records: "Records") -> str:
 
     context, end, headlines = records.context, records.end, records.headlines
     wall = _float(end["wall_seconds"])
-    ended = str(end["signal"] or f"exit {end['exit_code']}")
+    ended = str(end["signal"] or ("exit unknown" if end["exit_code"] is None else f"exit {end['exit_code']}"))
     first = f"jobmeter: {end['status']} ({ended}) after {format_seconds(wall)}"
     rows = [
         *_cpu_row(_mapping(headlines.get("cpu_seconds")), context, wall),
@@ -53,9 +55,17 @@ def summary_text(records: "Records") -> str:
         *_who_row(end, headlines),
         *_warning_rows(end),
     ]
-    width = max((len(row[1]) for row in rows), default=0)
-    lines = [f"  {name:<8} {text:<{min(width, 60)}}  {source}".rstrip() for name, text, source in rows]
+    lines = [line for row in rows for line in _lines(*row)]
     return "\n".join([first, *lines, f"  {'run':<8} {records.start['run_id']}"])
+
+
+def _lines(name: str, text: str, source: str) -> list[str]:
+    """Lay one row out in 80 columns: the source beside the number if there is room, else below it."""
+    if not source:
+        return [f"  {name:<8} {text}"]
+    if len(text) <= _TEXT_COLUMNS and len(source) <= _COLUMNS - _TEXT_COLUMNS - 13:
+        return [f"  {name:<8} {text:<{_TEXT_COLUMNS}}  {source}"]
+    return [f"  {name:<8} {text}", f"  {'':<8} {source}"]
 
 
 def _cpu_row(cpu: "Record", context: "Record", wall: float) -> list[tuple[str, str, str]]:
@@ -81,9 +91,10 @@ def _memory_row(memory: "Record", context: "Record") -> list[tuple[str, str, str
     allowed = limits.get("memory_bytes")
     if isinstance(allowed, int) and allowed:
         text += f" of {format_bytes(allowed)} ({format_percent(100 * value / allowed)})"
-    if low and not memory["exact"] and high > value * 1.02:
-        text += f", between {format_bytes(low)} and {format_bytes(high)}"
-    return [("memory", text, _source(memory))]
+    rows = [("memory", text, _source(memory))]
+    if not memory["exact"] and low and (high > value * 1.02 or low < value * 0.98):
+        rows.append(("", f"between {format_bytes(low)} and {format_bytes(high)}", ""))
+    return rows
 
 
 def _io_row(headlines: "Record") -> list[tuple[str, str, str]]:

@@ -22,7 +22,7 @@ _GRACE_SECONDS = 10.0
 class Ending:
     """How the job ended."""
 
-    __slots__ = ("at", "forwarded", "status", "timed_out", "wall")
+    __slots__ = ("at", "forwarded", "from_terminal", "status", "timed_out", "wall")
 
     def __init__(self, status: int, at: float, wall: float, *, forwarded: list[int], timed_out: bool) -> None:
         self.status = status
@@ -30,6 +30,8 @@ class Ending:
         self.wall = wall
         self.forwarded = forwarded
         self.timed_out = timed_out
+        self.from_terminal = False
+        """Whether a key at the terminal (Ctrl-C, Ctrl-\\) ended it."""
 
     @property
     def signal(self) -> int | None:
@@ -105,6 +107,9 @@ class Supervisor:
         while True:
             self._wait()
             if self.ending is not None and (not children_too or not self.children_left or self._gave_up):
+                if children_too:
+                    # what was measured lasted until the last child ended
+                    self.ending.at, self.ending.wall = self._clock.monotonic(), self._clock.wall()
                 return self.ending
 
     def poll_once(self, seconds: float) -> Ending | None:
@@ -208,6 +213,7 @@ class Supervisor:
             forwarded=self._forwarded,
             timed_out=self._timed_out,
         )
+        self.ending.from_terminal = self._by_key(self.ending)
 
     def _forward(self, numbers: list[int]) -> None:
         for number in numbers:
@@ -281,9 +287,10 @@ class Supervisor:
         self._terminal.take_back(self._job.group)
         self._terminal.restore()
 
-    def interrupted_from_terminal(self, ending: Ending) -> bool:
-        """Whether Ctrl-C ended the job: the terminal told its group, but not the script we are part of."""
-        return ending.signal == _signal.SIGINT and self._terminal.was_given and not ending.forwarded
+    def _by_key(self, ending: Ending) -> bool:
+        """Whether a key ended the job: nobody sent us that signal, and the job had the terminal."""
+        keys = (_signal.SIGINT, _signal.SIGQUIT)
+        return ending.signal in keys and self._terminal.was_given and not ending.forwarded
 
     def drain_outputs(self) -> None:
         """Keep what the job had written when it ended."""

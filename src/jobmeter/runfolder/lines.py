@@ -4,7 +4,6 @@ msgspec reads what the recorder writes. What it refuses but a person can still m
 are not UTF-8, lone surrogates, NaN) goes through the standard library, bytes kept by surrogateescape.
 """
 
-import math
 from datetime import UTC, datetime
 from itertools import repeat
 
@@ -202,6 +201,10 @@ def whole(raw: object) -> int | None:
 
 def number(raw: object) -> float | None:
     """Take a finite number, or nothing."""
-    if isinstance(raw, bool) or not isinstance(raw, int | float) or not math.isfinite(raw):
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
         return None
-    return raw
+    # a whole number may be too large for any float, and for every store
+    return raw if -_LARGEST <= raw <= _LARGEST else None
+
+
+_LARGEST = 1.7e308

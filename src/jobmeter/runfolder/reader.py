@@ -241,12 +241,12 @@ def _command(raw: object) -> tuple[str, ...]:
 
 
 def _values(raw: object) -> dict[str, Value]:
-    found = lines.mapping(raw).items()
-    return {
-        key: value
-        for key, value in found
-        if isinstance(value, int | float | str) and not isinstance(value, bool)
-    }
+    found: dict[str, Value] = {}
+    for key, value in lines.mapping(raw).items():
+        kept = value if isinstance(value, str) else lines.number(value)
+        if kept is not None:
+            found[key] = kept
+    return found
 
 
 def _counts(raw: object) -> dict[str, int]:

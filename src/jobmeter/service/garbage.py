@@ -79,6 +79,8 @@ def collect_garbage(home: str, keep: Keep, *, dry_run: bool = False, now: float 
         listed = opened.ask(lambda store: store.briefs())
         unfinished = set(opened.ask(lambda store: store.unfinished()))
     closed = [run for run in listed if run.status not in LIVE and run.run_id not in unfinished]
+    if not dry_run:
+        cgroupfs.sweep(Paths(), cgroupfs.locate(Paths()), min_age_s=0.0)
     for run in closed:
         if run.status is Status.LOST and not dry_run:
             _release_cgroups(lifecycle.folder_of(run))

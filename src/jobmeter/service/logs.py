@@ -155,6 +155,7 @@ class LogReader:
     def _segments(self, *, live: bool) -> list[Segment]:
         """Cut what is new at the marks of the index and put the parts in order of arrival."""
         self._read_index()
+        indexed = self._index_offset > 0
         stamped: list[Segment] = []
         rest: list[Segment] = []
         for channel, file in self._files.items():
@@ -165,7 +166,8 @@ class LogReader:
                 if begin < offset <= size_bytes:
                     stamped.append(Segment(channel, begin, offset, timestamp))
                     begin = offset
-            others_may_write = channel.inherited and marks and not live
+            # what stands in a file of the user's own behind the last byte the job was seen to write is not the job's
+            others_may_write = channel.inherited and indexed and not live
             if begin < size_bytes and not others_may_write:
                 rest.append(Segment(channel, begin, size_bytes, None))
         stamped.sort(key=lambda segment: segment.timestamp or "")
