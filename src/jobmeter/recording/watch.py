@@ -59,12 +59,12 @@ class Watch:
             self._look_for_ignored_children()
 
     def _look_for_oom_kill(self) -> None:
-        for key in _OOM_KEYS:
-            kills = self._sampler.summary.latest(key)
-            if kills is not None and kills > self._oom_kills.get(key, 0):
-                self._event("oom_kill", {"count": int(kills), "key": key})
-                self._oom_kills[key] = kills
-                return  # the enclosing cgroup counts the same kill again
+        counted = {key: self._sampler.summary.latest(key) or 0 for key in _OOM_KEYS}
+        grown = [key for key in _OOM_KEYS if counted[key] > self._oom_kills.get(key, 0)]
+        self._oom_kills = counted
+        if grown:
+            # the enclosing cgroup counts the same kill again
+            self._event("oom_kill", {"count": int(counted[grown[0]]), "key": grown[0]})
 
     def _look_at_memory(self) -> None:
         if self._share is None or self._limit is None:
