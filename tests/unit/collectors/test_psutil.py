@@ -12,6 +12,7 @@ from jobmeter.collectors import psutil as collector
 from jobmeter.model import measurement
 from jobmeter.probes.paths import Paths
 from support.livejob import LiveJob, end, start_busy, values
+from support.recorder import wait_for
 
 ALL = frozenset(m.key for m in collector.MEASUREMENTS)
 
@@ -125,6 +126,8 @@ def test_a_zombie_has_no_memory_and_no_command_line() -> None:
 def test_a_secret_in_a_command_line_is_not_recorded() -> None:
     process = subprocess.Popen(["sleep", "100"], executable="sleep")
     secret = subprocess.Popen(["sh", "-c", "read x", "train", "--password", "hunter2"], stdin=subprocess.PIPE)
+    wait_for(lambda: b"hunter2" in Path(f"/proc/{secret.pid}/cmdline").read_bytes())
+    wait_for(lambda: Path(f"/proc/{process.pid}/cmdline").read_bytes() == b"sleep\x00100\x00")
     job = LiveJob(process.pid, secret.pid)
     readings = collector.attach(job, ALL).read()
     process.kill()
