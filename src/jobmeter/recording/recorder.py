@@ -161,6 +161,7 @@ class Recorder:
         headlines = report.headlines_of(facts)
         end = report.end_record(ending, began=self._timing.began, state=report.status(ending), facts=facts)
         end.update(known)
+        self.plan.folder.release_room()
         self.plan.folder.run.append(end)
         start = self.plan.start
         self.plan.folder.write_info(

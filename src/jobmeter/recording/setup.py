@@ -108,6 +108,7 @@ def _make_own_cgroup(plan: Plan) -> None:
 
 def _remove(folder: "RunFolder") -> None:
     folder.close()
+    folder.release_room()
     if folder.path is not None:
         os.rmdir(folder.path)
 
@@ -188,6 +189,7 @@ def give_up(plan: Plan, name: str, error: launch.ExecError, clock: "Clock") -> O
         "summary": {},
         "error": reason,
     }
+    plan.folder.release_room()
     plan.folder.run.append(end)
     plan.folder.write_info(report.info(plan.start, {}, end, {}, plan.folder.path or ""))
     plan.folder.close()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SCHEMA = 1
+_ROOM, _ROOM_BYTES = ".room", 32768
 _ENOSPC, _EDQUOT = 28, 122 if os.uname().sysname == "Linux" else 69
 
 
@@ -93,6 +94,30 @@ class RunFolder:
         """Count the records that did not reach the disk, by file."""
         files = {"run": self.run, "usage": self.usage, "events": self.events, "output.index": self.index}
         return {name: file.dropped for name, file in files.items() if file.dropped}
+
+    def hold_room(self) -> None:
+        """Set room aside for the end, so that output which fills the disk does not cost the run its outcome."""
+        path = self.file(_ROOM)
+        if path is None:
+            return
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError:
+            return  # no descriptor, no room: the end takes its chance
+        try:
+            os.posix_fallocate(fd, 0, _ROOM_BYTES)
+        except (OSError, AttributeError):
+            self.release_room()  # the disk is full already, or cannot set room aside
+        os.close(fd)
+
+    def release_room(self) -> None:
+        """Give the room set aside back, right before it is needed."""
+        path = self.file(_ROOM)
+        try:
+            if path is not None:
+                os.unlink(path)
+        except OSError:
+            return  # there was none
 
     def write_info(self, text: str) -> None:
         """Render `info.json` whole or not at all: a reader never sees half of it."""
@@ -173,7 +198,9 @@ def create(home: str, wall: float) -> RunFolder:
             f"cannot keep runs in {shown}: {reason.lower()}",
             hint="choose a writable folder with --home or JOBMETER_HOME",
         ) from None
-    return RunFolder(path, run_id)
+    folder = RunFolder(path, run_id)
+    folder.hold_room()
+    return folder
 
 
 def _make_private(path: str) -> None:
