@@ -202,6 +202,7 @@ print(full.path, full.run.append({{'type': 'start'}}), full.dropped())
     mount = 'mount -t tmpfs -o size=96k,nr_inodes=7 none "$0" && exec "$1" -c "$2"'
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", mount, str(tmp_path), sys.executable, script],
+        env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")},
         capture_output=True,
         text=True,
         check=False,

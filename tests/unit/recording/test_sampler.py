@@ -1,0 +1,143 @@
+"""Samples of a real process, with a source that breaks."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobmeter import collectors
+from jobmeter.probes.paths import Paths
+from jobmeter.recording.clock import Timing
+from jobmeter.recording.job import Job
+from jobmeter.recording.sampler import Sampler
+from jobmeter.recording.selection import Selection
+from jobmeter.runfolder.writer import RunFolder
+from support import broken_source
+from support.broken_source import BrokenSource
+
+
+class FakeClock:
+    """A clock that goes on by a second at every look at the wall."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def wall(self) -> float:
+        return self.now
+
+
+class Scene:
+    """A sampler of a sleeping process that reads the broken source only."""
+
+    def __init__(self, folder: Path, pid: int) -> None:
+        self.clock = FakeClock()
+        self.events: list[tuple[str, dict[str, object]]] = []
+        self.folder = RunFolder(str(folder), "id")
+        self.job = Job(pid, Paths(), ours=False)
+        definitions = {m.key: m for m in broken_source.MEASUREMENTS}
+        timing = Timing(self.clock, sample_interval=1.0, report_interval=10.0, timeout=None)
+        self.sampler = Sampler(
+            self.job,
+            self.folder,
+            Selection(definitions, {}),
+            timing,
+            lambda kind, details: self.events.append((kind, details)),
+        )
+
+    def sample(self, *said: object) -> None:
+        BrokenSource.script = list(said)
+        for _ in said:
+            self.clock.now += 1
+            self.sampler.sample()
+
+    def lines(self) -> list[dict[str, object]]:
+        path = Path(str(self.folder.file("usage.jsonl")))
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+    """Give a sampler whose job sleeps."""
+    monkeypatch.setitem(collectors.ALL, "step", "support.broken_source")
+    BrokenSource.closed = 0
+    process = subprocess.Popen(["sleep", "60"])
+    made = Scene(tmp_path, process.pid)
+    yield made
+    made.job.close()
+    made.folder.close()
+    process.kill()
+    process.wait()
+
+
+def values(scene: Scene) -> list[object]:
+    found = []
+    for line in scene.lines():
+        measured = line["measurements"]
+        assert isinstance(measured, dict)
+        found.append(measured.get("step_level"))
+    return found
+
+
+def test_a_source_that_breaks_once_is_read_again(scene: Scene) -> None:
+    scene.sample(1, OSError("gone for a moment"), 3)
+    assert values(scene) == [1, 3]
+    assert scene.events == [("source_failed", {"source": "step", "error": "OSError: gone for a moment"})]
+    assert scene.sampler.samples == 3
+
+
+def test_a_source_that_breaks_three_times_is_given_back_and_told_once(scene: Scene) -> None:
+    scene.sample(1, ValueError("x"), KeyError("y"), OSError("z"))
+    scene.clock.now += 1
+    scene.sampler.sample()
+    assert values(scene) == [1]
+    assert scene.events == [("source_failed", {"source": "step", "error": "ValueError: x"})]
+    assert BrokenSource.closed == 1
+    scene.sampler.close()
+    assert BrokenSource.closed == 1
+
+
+def test_a_source_that_cannot_be_attached_is_told_and_left_out(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROKEN_SOURCE_ATTACH", "1")
+    other = Scene(tmp_path, scene.job.pid)
+    other.sample()
+    other.clock.now += 1
+    other.sampler.sample()
+    assert other.events == [
+        ("source_failed", {"source": "step", "error": "OSError: [Errno 5] cannot be attached"})
+    ]
+    assert other.lines() == []
+    other.job.close()
+
+
+def test_a_sample_of_nobody_is_no_sample(scene: Scene) -> None:
+    scene.sample(1)
+    process = subprocess.Popen(["true"])
+    process.wait()
+    gone = Scene(Path(str(scene.folder.path)), process.pid)
+    gone.sampler.sample()
+    assert gone.sampler.samples == 0
+    BrokenSource.script = [5]
+    gone.sampler.sample(final=True)
+    assert gone.sampler.samples == 1
+
+
+def test_a_line_that_the_disk_refused_is_carried_by_the_next(scene: Scene) -> None:
+    path = Path(str(scene.folder.file("usage.jsonl")))
+    path.mkdir()
+    scene.sample(7, 9)
+    path.rmdir()
+    scene.sample(2)
+    (line,) = scene.lines()
+    assert line["measurements"] == {"step_level": 9}
+    assert line["num_samples"] == 3
+    assert scene.folder.dropped() == {"usage": 2}
+    clock = line["clock"]
+    assert isinstance(clock, dict)
+    assert clock["step"] == [1000.0, 1003.0]
