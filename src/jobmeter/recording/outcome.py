@@ -61,7 +61,18 @@ class Outcome:
 def _render(style: str, records: Records) -> str:
     from jobmeter.recording import summarytext
 
-    return summarytext.summary_json(records) if style == "json" else summarytext.summary_text(records)
+    if style == "json":
+        return summarytext.summary_json(records)
+    return summarytext.summary_text(records, _columns(summarytext.COLUMNS))
+
+
+def _columns(otherwise: int) -> int:
+    """Give the width of the terminal that stderr is."""
+    try:
+        columns = os.get_terminal_size(2).columns
+    except OSError:
+        return otherwise
+    return min(max(columns, 60), 120) if columns else otherwise
 
 
 def _say(text: str) -> None:

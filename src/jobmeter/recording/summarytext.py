@@ -8,7 +8,21 @@ if TYPE_CHECKING:
 
     Record = dict[str, object]
 
-_COLUMNS, _TEXT_COLUMNS = 80, 34
+COLUMNS = 80
+_INDENT = 11
+"""Where the text begins: two spaces, a name of eight, one more."""
+
+
+class Row:
+    """One line of the summary: a name, what there is to say, the key it comes from, and what it means more closely."""
+
+    __slots__ = ("name", "notes", "source", "text")
+
+    def __init__(self, name: str, text: str, source: str = "", notes: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.text = text
+        self.source = source
+        self.notes = notes
 
 
 def _mapping(value: object) -> "Record":
@@ -40,7 +54,7 @@ def summary_json(records: "Records") -> str:
     )
 
 
-def summary_text(records: "Records") -> str:
+def summary_text(records: "Records", columns: int = COLUMNS) -> str:
     """Render the summary for people: what was used, how sure that is, where it comes from."""
     from jobmeter.model.units import format_seconds
 
@@ -51,36 +65,61 @@ def summary_text(records: "Records") -> str:
     rows = [
         *_cpu_row(_mapping(headlines.get("cpu_seconds")), context, wall),
         *_memory_row(_mapping(headlines.get("memory_peak_bytes")), context),
+        *_oom_row(_mapping(end["summary"])),
         *_io_row(headlines),
         *_who_row(end, headlines),
         *_warning_rows(end),
+        Row("run", str(records.start["run_id"])),
     ]
-    lines = [line for row in rows for line in _lines(*row)]
-    return "\n".join([first, *lines, f"  {'run':<8} {records.start['run_id']}"])
+    beside = _source_column(rows, columns)
+    return "\n".join([first, *[line for row in rows for line in _lines(row, beside, columns)]])
 
 
-def _lines(name: str, text: str, source: str) -> list[str]:
-    """Lay one row out in 80 columns: the source beside the number if there is room, else below it."""
-    if not source:
-        return [f"  {name:<8} {text}"]
-    if len(text) <= _TEXT_COLUMNS and len(source) <= _COLUMNS - _TEXT_COLUMNS - 13:
-        return [f"  {name:<8} {text:<{_TEXT_COLUMNS}}  {source}"]
-    return [f"  {name:<8} {text}", f"  {'':<8} {source}"]
+def _source_column(rows: list[Row], columns: int) -> int:
+    """Find the widest text that leaves room for every source beside it; wider ones have theirs below."""
+    widths = sorted({len(row.text) for row in rows if row.source}, reverse=True)
+    for width in widths:
+        sources = [len(row.source) for row in rows if row.source and len(row.text) <= width]
+        if _INDENT + width + 2 + max(sources) <= columns:
+            return width
+    return 0
 
 
-def _cpu_row(cpu: "Record", context: "Record", wall: float) -> list[tuple[str, str, str]]:
+def _lines(row: Row, beside: int, columns: int) -> list[str]:
+    if row.source and len(row.text) <= beside:
+        first = [f"{row.text:<{beside}}  {row.source}"]
+    else:
+        below = [row.source] if row.source else []
+        first = [*_wrap(row.text, columns - _INDENT), *below]
+    texts = [*first, *[line for note in row.notes for line in _wrap(note, columns - _INDENT)]]
+    names = [row.name] + [""] * (len(texts) - 1)
+    return [f"  {name:<8} {text}" for name, text in zip(names, texts, strict=True)]
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    """Break a text at its spaces; a longer word stays whole."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and len(lines[-1]) + 1 + len(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def _cpu_row(cpu: "Record", context: "Record", wall: float) -> list[Row]:
     from jobmeter.model.units import format_seconds
 
     if not cpu:
         return []
     value = _float(cpu["value"])
     allowed = _mapping(context.get("limits")).get("cpus")
-    cores = f"{value / wall:.2f} cores" if wall > 0 else ""
+    cores = f", {value / wall:.2f} cores" if wall > 0 else ""
     of = f" of {allowed:g}" if isinstance(allowed, int | float) and cores else ""
-    return [("CPU", f"{format_seconds(value)}, {cores}{of}", _source(cpu))]
+    return [Row("CPU", f"{format_seconds(value)}{cores}{of}", _source(cpu))]
 
 
-def _memory_row(memory: "Record", context: "Record") -> list[tuple[str, str, str]]:
+def _memory_row(memory: "Record", context: "Record") -> list[Row]:
     from jobmeter.model.units import format_bytes, format_percent
 
     if not memory:
@@ -91,13 +130,24 @@ def _memory_row(memory: "Record", context: "Record") -> list[tuple[str, str, str
     allowed = limits.get("memory_bytes")
     if isinstance(allowed, int) and allowed:
         text += f" of {format_bytes(allowed)} ({format_percent(100 * value / allowed)})"
-    rows = [("memory", text, _source(memory))]
-    if not memory["exact"] and low and (high > value * 1.02 or low < value * 0.98):
-        rows.append(("", f"between {format_bytes(low)} and {format_bytes(high)}", ""))
-    return rows
+    if memory["exact"] or not low or (high <= value * 1.02 and low >= value * 0.98):
+        return [Row("memory", text, _source(memory))]
+    between = f"between {format_bytes(low)} and {format_bytes(high)}"
+    return [Row("memory", text, " - ".join(_words(memory["keys"])), (between,))]
 
 
-def _io_row(headlines: "Record") -> list[tuple[str, str, str]]:
+def _oom_row(summary: "Record") -> list[Row]:
+    from jobmeter.model.units import format_count
+
+    places = {"cgroup_oom_kill": "the job", "cgroup_outer_oom_kill": "the cgroup around the job"}
+    for key, place in places.items():
+        kills = _float(summary.get(key))
+        if kills:
+            return [Row("OOM", f"{format_count(kills)} killed: {place} reached its memory limit", key)]
+    return []
+
+
+def _io_row(headlines: "Record") -> list[Row]:
     from jobmeter.model.units import format_bytes
 
     read, wrote = (_mapping(headlines.get(name)) for name in ("io_read_bytes", "io_write_bytes"))
@@ -105,10 +155,10 @@ def _io_row(headlines: "Record") -> list[tuple[str, str, str]]:
         return []
     text = f"read {format_bytes(_float(read['value']))}, wrote {format_bytes(_float(wrote['value']))}"
     keys = [*_words(read["keys"]), *_words(wrote["keys"])]
-    return [("IO", text, ", ".join(keys))]
+    return [Row("IO", text, ", ".join(keys))]
 
 
-def _who_row(end: "Record", headlines: "Record") -> list[tuple[str, str, str]]:
+def _who_row(end: "Record", headlines: "Record") -> list[Row]:
     from jobmeter.model.units import format_percent
 
     shares, cpu = end.get("by_command"), _mapping(headlines.get("cpu_seconds"))
@@ -120,24 +170,32 @@ def _who_row(end: "Record", headlines: "Record") -> list[tuple[str, str, str]]:
         percent = 100 * _float(share["cpu_seconds"]) / total
         if percent >= 0.5:
             parts.append(f"{_printable(str(share['command']))} {format_percent(min(percent, 100))}")
-    seen = sum(_float(share["cpu_seconds"]) for share in shares)
-    unseen = max(0.0, 100 * (1 - seen / total))
-    if unseen >= 0.5:
-        parts.append(f"{format_percent(unseen)} not seen by sampling")
-    return [("who", ", ".join(parts), "proc_cputime")] if parts else []
+    # only the largest are listed: what all of them used stands in the summary
+    listed = sum(_float(share["cpu_seconds"]) for share in shares)
+    unseen = 100 * (1 - max(listed, _float(_mapping(end["summary"]).get("proc_cputime_total"))) / total)
+    note = f"{format_percent(unseen)} not seen by sampling"
+    if unseen < 0.5:
+        return [Row("who", ", ".join(parts), "proc_cputime")]
+    return (
+        [Row("who", ", ".join(parts), "proc_cputime", (note,))]
+        if parts
+        else [Row("who", note, "proc_cputime")]
+    )
 
 
-def _warning_rows(end: "Record") -> list[tuple[str, str, str]]:
-    rows = [("inexact", reason, key) for key, reason in _mapping(end.get("inexact")).items()]
+def _warning_rows(end: "Record") -> list[Row]:
+    rows = [Row("inexact", str(reason), key) for key, reason in _mapping(end.get("inexact")).items()]
     left = end.get("processes_left")
     if isinstance(left, list) and left:
         names = ", ".join(f"{_printable(str(one['command']))} ({one['pid']})" for one in left[:3])
-        rows.append(("left", f"{len(left)} still running: {names}", "--wait-for-children waits for them"))
+        more = ", ..." if len(left) > 3 else ""
+        waits = "--wait-for-children waits for them" if len(left) > 1 else "--wait-for-children waits for it"
+        rows.append(Row("left", f"{len(left)} still running: {names}{more}", notes=(waits,)))
     dropped = _mapping(end.get("dropped"))
     if dropped:
         lost = ", ".join(f"{count} of {name}" for name, count in dropped.items())
-        rows.append(("dropped", f"{lost}: the disk did not take them", ""))
-    return [(name, str(text), source) for name, text, source in rows]
+        rows.append(Row("dropped", f"{lost}: the disk did not take them"))
+    return rows
 
 
 def _source(figures: "Record") -> str:
