@@ -7,6 +7,7 @@ CPU times come in ticks of 10 ms. On macOS processes of other users give nothing
 
 import time
 
+from jobmeter.model.budget import PssBudget
 from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
 from jobmeter.probes import psutil_package
 
@@ -54,8 +55,6 @@ MEASUREMENTS = (
 )
 
 _PSS_KEYS = frozenset(("psutil_pss", "psutil_pss_total"))
-_PSS_EVERY_SECONDS = 30.0
-_PSS_SHARE_OF_CORE = 0.005
 _NEWBORN_SLACK_SECONDS = 1.0
 _SHORTEST_AGE_SECONDS = 0.1
 """Below it a CPU time in ticks of 10 ms over an age in ticks of 10 ms is noise."""
@@ -66,31 +65,6 @@ def missing(paths: "Paths") -> str | None:
     """Say why psutil cannot be used here."""
     del paths  # psutil finds the kernel's files itself
     return "psutil is not installed" if psutil_package.load() is None else None
-
-
-class PssBudget:
-    """Decides when reading PSS is worth its cost."""
-
-    __slots__ = ("_highest_rss", "_last", "_not_before")
-
-    def __init__(self) -> None:
-        self._last: float | None = None
-        self._not_before = 0.0
-        self._highest_rss = 0
-
-    def due(self, now: float, rss_total: int) -> bool:
-        """Say yes after 30 s, or at a new high of RSS, unless the last reading was too dear."""
-        if self._last is None:
-            return True
-        if now < self._not_before:
-            return False
-        return now - self._last >= _PSS_EVERY_SECONDS or rss_total > self._highest_rss
-
-    def spent(self, now: float, cost_seconds: float, rss_total: int) -> None:
-        """Note what a reading cost and how high RSS stood."""
-        self._last = now
-        self._not_before = now + cost_seconds / _PSS_SHARE_OF_CORE
-        self._highest_rss = max(self._highest_rss, rss_total)
 
 
 class PsutilSource:
@@ -129,7 +103,7 @@ class PsutilSource:
         self._cpu_clock = cpu_clock
         self._known: dict[str, psutil.Process] = {}
         self._commands: dict[str, tuple[str, str]] = {}
-        self._budget = PssBudget()
+        self._budget = PssBudget(clock())
         self._read_at = clock()
 
     def read(self) -> "Iterable[Reading]":
@@ -211,7 +185,8 @@ class PsutilSource:
                 whole = False
                 continue
             found.append(("psutil_pss", instance, pss))
-        self._budget.spent(now, self._cpu_clock() - begin, rss_total)
+        self._budget.spent(now, self._cpu_clock() - begin)
+        self._budget.kept(now, rss_total)
         # a sum without a process we may not look into would pass for the job's memory
         return found + _sums(found, "psutil_pss") if whole else found
 

@@ -39,30 +39,6 @@ def test_every_definition_is_legal() -> None:
     assert measurement.problems(collector.MEASUREMENTS) == []
 
 
-def test_pss_is_read_at_first_then_every_30_seconds() -> None:
-    budget = collector.PssBudget()
-    assert budget.due(0.0, 1000)
-    budget.spent(0.0, 0.001, 1000)
-    assert not budget.due(29.9, 1000)
-    assert budget.due(30.0, 1000)
-
-
-def test_pss_is_read_at_a_new_high_of_rss() -> None:
-    budget = collector.PssBudget()
-    budget.spent(0.0, 0.001, 1000)
-    assert not budget.due(1.0, 1000)
-    assert budget.due(1.0, 1001)
-    budget.spent(1.0, 0.001, 1001)
-    assert not budget.due(2.0, 900)
-
-
-def test_pss_never_takes_more_than_half_a_percent_of_a_core() -> None:
-    budget = collector.PssBudget()
-    budget.spent(0.0, 0.5, 1000)
-    assert not budget.due(99.9, 9999)
-    assert budget.due(100.0, 9999)
-
-
 def test_the_first_rate_of_a_newborn_is_cpu_time_over_age(busy: "subprocess.Popen[str]") -> None:
     import psutil
 

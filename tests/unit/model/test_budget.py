@@ -1,6 +1,6 @@
 """When proportional sizes are read: rarely, on new highs, within a budget."""
 
-from jobmeter.collectors.proc import PssBudget
+from jobmeter.model.budget import PssBudget
 
 MIB = 1 << 20
 
