@@ -70,6 +70,15 @@ def test_a_short_job_has_totals_and_no_samples(home: Home) -> None:
     assert not (done.folder / "events.jsonl").exists()
 
 
+def test_the_time_to_move_into_the_cgroup_is_not_the_jobs(home: Home) -> None:
+    """The kernel takes up to 15 ms for it; strace makes it 400: the second write is the first move."""
+    trace = ["strace", "-o", "/dev/null", "-e", "trace=write", "-e", "inject=write:delay_exit=400000:when=2"]
+    done = home.finish(home.start("-q", "true", before=trace))
+    assert done.code == 0
+    assert "own_cgroup" in done.run["provenance"]
+    assert done.run["wall_seconds"] < 0.3
+
+
 def test_the_start_is_on_disk_before_the_job_runs(home: Home) -> None:
     done = home.run("-q", "sh", "-c", f"cat {home.path}/runs/*/*/run.jsonl")
     start = json.loads(done.stdout.splitlines()[0])

@@ -35,19 +35,30 @@ class ExecError(Exception):
         return NOT_FOUND if self.errno in (_ENOENT, _ENOTDIR) else NOT_EXECUTABLE
 
 
-def start(
-    command: list[str], outputs: dict[int, int], *, own_cgroup: "OwnCgroup | None", child_signal: object
-) -> int:
+class Inside:
+    """A visit to the job's cgroup: a child is born where its parent is, and nothing it allocates is charged elsewhere.
+
+    Moving in can take the kernel 15 ms, which are not the job's.
+    """
+
+    __slots__ = ("_own_cgroup",)
+
+    def __init__(self, own_cgroup: "OwnCgroup | None") -> None:
+        self._own_cgroup = own_cgroup
+
+    def __enter__(self) -> None:
+        if self._own_cgroup is not None:
+            self._own_cgroup.join()
+
+    def __exit__(self, *_error: object) -> None:
+        if self._own_cgroup is not None:
+            self._own_cgroup.leave()
+
+
+def start(command: list[str], outputs: dict[int, int], child_signal: object) -> int:
     """Start `command` with `outputs` mapping its descriptors to ours; return its pid, which is its group's too."""
     begin = _fork_one if child_signal == _signal.SIG_IGN else _spawn_one
-    if own_cgroup is not None:
-        # the child is born where its parent is: nothing it ever allocates is charged elsewhere
-        own_cgroup.join()
-    try:
-        return _spawn(command, outputs, _environment(), begin)
-    finally:
-        if own_cgroup is not None:
-            own_cgroup.leave()
+    return _spawn(command, outputs, _environment(), begin)
 
 
 def _spawn(

@@ -35,16 +35,15 @@ def record(options: "Options", command: list[str]) -> Outcome:
     terminal = open_terminal()
     outputs = capture.plan(options.capture, options.pty, plan.folder.path, terminal)
 
-    timing = Timing(
-        clock,
-        sample_interval=options.sample_interval,
-        report_interval=options.report_interval,
-        timeout=options.timeout,
-    )
     try:
-        pid = launch.start(
-            command, outputs.descriptors, own_cgroup=plan.own_cgroup, child_signal=inbox.child_signal
-        )
+        with launch.Inside(plan.own_cgroup):
+            timing = Timing(
+                clock,
+                sample_interval=options.sample_interval,
+                report_interval=options.report_interval,
+                timeout=options.timeout,
+            )
+            pid = launch.start(command, outputs.descriptors, inbox.child_signal)
     except launch.ExecError as error:
         return setup.give_up(plan, command[0], error, clock)
     if not capture.is_piped():

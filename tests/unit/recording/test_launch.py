@@ -15,7 +15,7 @@ def started(
     command: list[str], outputs: dict[int, int] | None = None, child_signal: object = signal.SIG_DFL
 ) -> int:
     """Start a command, wait for it and give its exit code."""
-    pid = launch.start(command, outputs or {}, own_cgroup=None, child_signal=child_signal)
+    pid = launch.start(command, outputs or {}, child_signal)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
@@ -30,7 +30,7 @@ class TestStarting:
         assert code == 5
 
     def test_the_command_leads_a_group_of_its_own(self, child_signal: object) -> None:
-        pid = launch.start(["sleep", "60"], {}, own_cgroup=None, child_signal=child_signal)
+        pid = launch.start(["sleep", "60"], {}, child_signal)
         assert os.getpgid(pid) == pid
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
