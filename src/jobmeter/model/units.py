@@ -78,7 +78,7 @@ def format_value(value: float | str, unit: Unit) -> str:
             return format_percent(100 * value)
         case Unit.COUNT | Unit.NONE:
             return format_count(value)
-        case Unit.JOULES | Unit.WATTS | Unit.CELSIUS | Unit.HERTZ:
+        case _:
             return f"{format_count(value)} {METRIC_SYMBOLS[unit]}"
 
 

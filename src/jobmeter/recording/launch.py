@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from jobmeter.probes.cgroupfs import OwnCgroup
 
-    Begin = Callable[[str, list[str], dict[int, int], Mapping[str, str]], int]
+    from jobmeter.recording.signals import Inbox
+
+    Begin = Callable[[str, list[str], "Inheritance"], int]
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 _ENOENT, _ENOEXEC, _EACCES, _ENOTDIR = 2, 8, 13, 20
@@ -55,25 +57,34 @@ class Inside:
             self._own_cgroup.leave()
 
 
-def start(command: list[str], outputs: dict[int, int], child_signal: object) -> int:
-    """Start `command` with `outputs` mapping its descriptors to ours; return its pid, which is its group's too."""
-    begin = _fork_one if child_signal == _signal.SIG_IGN else _spawn_one
-    return _spawn(command, outputs, _environment(), begin)
+class Inheritance:
+    """What the command finds: its descriptors by ours, its environment, the signals our caller blocked or ignored."""
+
+    __slots__ = ("blocked", "environment", "ignores_children", "outputs")
+
+    def __init__(self, outputs: dict[int, int], inbox: "Inbox") -> None:
+        self.outputs = outputs
+        self.environment = _environment()
+        self.blocked = inbox.blocked
+        self.ignores_children = inbox.child_signal == _signal.SIG_IGN
 
 
-def _spawn(
-    command: list[str], outputs: dict[int, int], environment: "Mapping[str, str]", begin: "Begin"
-) -> int:
+def start(command: list[str], heritage: Inheritance) -> int:
+    """Start `command`; return its pid, which is its group's too."""
+    return _spawn(command, heritage, _fork_one if heritage.ignores_children else _spawn_one)
+
+
+def _spawn(command: list[str], heritage: Inheritance, begin: "Begin") -> int:
     refused = _ENOENT
     for path in _candidates(command[0]):
         if not os.path.exists(path):
             continue
         try:
-            return begin(path, command, outputs, environment)
+            return begin(path, command, heritage)
         except OSError as error:
             if error.errno == _ENOEXEC:
                 # a script without #!: the shell runs it, as execvp and every shell do
-                return _spawn(["/bin/sh", path, *command[1:]], outputs, environment, begin)
+                return _spawn(["/bin/sh", path, *command[1:]], heritage, begin)
             if error.errno not in (_ENOENT, _ENOTDIR):
                 refused = error.errno or refused
             if error.errno not in (_ENOENT, _ENOTDIR, _EACCES):
@@ -81,30 +92,32 @@ def _spawn(
     raise ExecError(refused)
 
 
-def _spawn_one(path: str, words: list[str], outputs: dict[int, int], environment: "Mapping[str, str]") -> int:
+def _spawn_one(path: str, words: list[str], heritage: Inheritance) -> int:
     return os.posix_spawn(
         path,
         words,
-        environment,
-        file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for target, source in outputs.items()],
+        heritage.environment,
+        file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for target, source in heritage.outputs.items()],
         setpgroup=0,
+        setsigmask=heritage.blocked,
         setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),
     )
 
 
-def _fork_one(path: str, words: list[str], outputs: dict[int, int], environment: "Mapping[str, str]") -> int:
+def _fork_one(path: str, words: list[str], heritage: Inheritance) -> int:
     """Start a command that ignores SIGCHLD, as our caller did: posix_spawn cannot, and we cannot bear it ourselves."""
     verdict, told = os.pipe2(os.O_CLOEXEC)
     pid = os.fork()
     if pid == 0:
         try:
             os.setpgid(0, 0)
-            for target, source in outputs.items():
+            for target, source in heritage.outputs.items():
                 os.dup2(source, target)
             _signal.signal(_signal.SIGPIPE, _signal.SIG_DFL)
             _signal.signal(_signal.SIGXFSZ, _signal.SIG_DFL)
             _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)
-            os.execve(path, words, environment)  # noqa: S606  # this is what recording a command is
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, heritage.blocked)
+            os.execve(path, words, heritage.environment)  # noqa: S606  # this is what recording a command is
         except OSError as error:
             os.write(told, b"%d" % (error.errno or 0))
         finally:

@@ -43,7 +43,7 @@ def record(options: "Options", command: list[str]) -> Outcome:
                 report_interval=options.report_interval,
                 timeout=options.timeout,
             )
-            pid = launch.start(command, outputs.descriptors, inbox.child_signal)
+            pid = launch.start(command, launch.Inheritance(outputs.descriptors, inbox))
     except launch.ExecError as error:
         return setup.give_up(plan, command[0], error, clock)
     if not capture.is_piped():

@@ -28,12 +28,14 @@ ESCALATION = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGKILL)
 class Inbox:
     """Collects signals and wakes the event loop."""
 
-    __slots__ = ("_write", "arrived", "child_signal", "fd")
+    __slots__ = ("_write", "arrived", "blocked", "child_signal", "fd")
 
     def __init__(self) -> None:
         self.arrived: list[int] = []
         self.fd, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         _signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        # a caller that blocks SIGCHLD hands that on, and the end of the job would go unnoticed
+        self.blocked = _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGCHLD,))
         # with SIGCHLD ignored the kernel reaps by itself and throws the accounts away
         self.child_signal = _signal.getsignal(_signal.SIGCHLD)
         _signal.signal(_signal.SIGCHLD, self._note)

@@ -113,3 +113,8 @@ def test_the_recorder_pays_for_no_heavy_import() -> None:
         [sys.executable, "-S", "-E", "-c", code], capture_output=True, text=True, check=True
     )
     assert {"re", "typing", "dataclasses", "json", "argparse"} & set(done.stdout.split()) == set()
+
+
+def test_what_is_not_finite_is_shown_as_it_is() -> None:
+    assert units.format_percent(float("nan")) == "nan %"
+    assert units.format_count(float("inf")) == "inf"

@@ -29,7 +29,8 @@ def check_measured_job(_: Place) -> Finding:
     """Measure a busy loop of one second, in a home of its own."""
     with tempfile.TemporaryDirectory(prefix="jobmeter-doctor-") as home:
         recording = [sys.executable, "-m", "jobmeter", "run", "--home", home, "--quiet", "--"]
-        command = [*recording, sys.executable, "-c", _JOB]
+        # without site: what others start with the interpreter, and end after the job has counted, is not the job
+        command = [*recording, sys.executable, "-I", "-S", "-c", _JOB]
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
