@@ -248,3 +248,20 @@ def test_with_children_ignored_every_way_to_start_a_command_still_works(home: Ho
     code, shown, _ = run("env")
     assert code == 0
     assert sorted(shown.decode().splitlines()) == sorted(f"{name}={value}" for name, value in env.items())
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_caller_that_blocks_signals_blocks_them_for_the_job_only(ignored: bool, home: Home) -> None:
+    """With SIGCHLD blocked the end of the job would be noticed at the next sample, here after a minute."""
+
+    def prepare() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGUSR2})
+        if ignored:
+            ignoring_children()
+
+    job = "import signal, time; time.sleep(0.3); print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())))"
+    done = home.run("-q", "--sample-interval", "60", sys.executable, "-c", job, preexec_fn=prepare)
+    assert done.code == 0
+    assert b"SIGUSR2" in done.stdout
+    assert b"SIGCHLD" in done.stdout
+    assert done.run["wall_seconds"] < 5

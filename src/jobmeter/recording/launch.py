@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jobmeter.probes.cgroupfs import OwnCgroup
-
     from jobmeter.recording.signals import Inbox
 
     Begin = Callable[[str, list[str], "Inheritance"], int]

@@ -11,11 +11,23 @@ import pytest
 from jobmeter.recording import launch
 
 
+class Caller:
+    """What a recorder found of its caller."""
+
+    def __init__(self, child_signal: object) -> None:
+        self.child_signal = child_signal
+        self.blocked: set[int] = set()
+
+
+def heritage(outputs: dict[int, int], child_signal: object) -> launch.Inheritance:
+    return launch.Inheritance(outputs, Caller(child_signal))  # type: ignore[arg-type]  # only these are looked at
+
+
 def started(
     command: list[str], outputs: dict[int, int] | None = None, child_signal: object = signal.SIG_DFL
 ) -> int:
     """Start a command, wait for it and give its exit code."""
-    pid = launch.start(command, outputs or {}, child_signal)
+    pid = launch.start(command, heritage(outputs or {}, child_signal))
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
@@ -30,7 +42,7 @@ class TestStarting:
         assert code == 5
 
     def test_the_command_leads_a_group_of_its_own(self, child_signal: object) -> None:
-        pid = launch.start(["sleep", "60"], {}, child_signal)
+        pid = launch.start(["sleep", "60"], heritage({}, child_signal))
         assert os.getpgid(pid) == pid
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
