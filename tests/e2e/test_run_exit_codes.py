@@ -18,7 +18,7 @@ def test_every_exit_code_is_passed_on(home: Home) -> None:
         return home.run("-q", "sh", "-c", f"exit {code}").code
 
     with ThreadPoolExecutor(4) as pool:
-        codes = [0, 1, 2, 3, 42, 77, 124, 125, 126, 127, 128, 129, 130, 137, 141, 143, 200, 254, 255]
+        codes = [0, 1, 2, 42, 124, 125, 126, 127, 128, 130, 137, 143, 254, 255]
         assert list(pool.map(code_of, codes)) == codes
 
 

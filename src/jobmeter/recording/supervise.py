@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _WAIT_FLAGS = os.WNOHANG | os.WUNTRACED | os.WCONTINUED
 _GRACE_SECONDS = 10.0
+_NOBODY_TOLD = 125
 
 
 class Ending:
@@ -192,6 +193,8 @@ class Supervisor:
                 pid, status = os.waitpid(-1, _WAIT_FLAGS)
             except ChildProcessError:
                 self.children_left = False
+                if self.ending is None:
+                    self._lost()
                 return
             if pid == 0:
                 return
@@ -204,6 +207,13 @@ class Supervisor:
                 self._recorder.event("continued", {})
             else:
                 self._ended(status)
+
+    def _lost(self) -> None:
+        """No child is left and none of them was the job: waiting for its end would last for ever."""
+        self._recorder.event(
+            "source_failed", {"source": "wait", "error": "the job ended and nobody told how"}
+        )
+        self._ended(_NOBODY_TOLD << 8)
 
     def _ended(self, status: int) -> None:
         self.ending = Ending(
