@@ -3,6 +3,8 @@
 _PSS_SECONDS, _SETTLE_SECONDS, _AHEAD_SECONDS = 30.0, 3.0, 10.0
 _SHARE_OF_A_CORE, GROWTH, _WORTH_WAITING_BYTES = 0.005, 1.02, 64 << 20
 
+_SECONDS_PER_BYTE = 0.01 / (1 << 30)
+
 
 class PssBudget:
     """Decides when proportional sizes are read: on a new high of the resident sum, else every 30 s.
@@ -23,11 +25,13 @@ class PssBudget:
 
     def due(self, now: float, rss_total: int) -> bool:
         """Say whether to read now; a sum that still grows is given time to settle."""
-        growing = rss_total > self._previous * GROWTH
+        growing = 0 < self._previous * GROWTH < rss_total
         self._previous = rss_total
         risen = self._on_highs and rss_total > self._read_rss * GROWTH
         wanted = risen or now - self._read_at >= _PSS_SECONDS
-        if not wanted or now < self._next:
+        # what it would cost beyond the grant has to be saved up first: the reading itself holds the process up
+        dear_seconds = max(0.0, rss_total * _SECONDS_PER_BYTE - _AHEAD_SECONDS * _SHARE_OF_A_CORE)
+        if not wanted or now < self._next + dear_seconds / _SHARE_OF_A_CORE:
             return False
         if self._wanted_at is None:
             self._wanted_at = now

@@ -1,6 +1,7 @@
-"""The event loop where things go wrong: somebody else waited for the job."""
+"""The event loop where things go wrong, and what wakes it."""
 
 import os
+import socket
 import subprocess
 from collections.abc import Iterator
 
@@ -29,12 +30,14 @@ class FakeInbox:
 class FakeRecorder:
     def __init__(self) -> None:
         self.events: list[tuple[str, dict[str, object]]] = []
+        self.samples = 0
 
     def event(self, kind: str, details: dict[str, object]) -> None:
         self.events.append((kind, details))
 
     def sample(self) -> None:
-        """Nothing is measured here."""
+        """Nothing is measured here, only counted."""
+        self.samples += 1
 
 
 @pytest.fixture
@@ -81,3 +84,30 @@ def test_an_ending_is_what_a_shell_would_say(
 ) -> None:
     ending = Ending(status, 1.0, 2.0, forwarded=[], timed_out=timed_out)
     assert (ending.exit_code, ending.signal) == (code, number)
+
+
+def test_pressure_brings_a_sample_before_the_next_is_due(inbox: FakeInbox) -> None:
+    """An urgent byte on a socket polls as a PSI trigger does."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    sender = socket.create_connection(listener.getsockname())
+    receiver, _ = listener.accept()
+    process = subprocess.Popen(["sleep", "60"])
+    recorder = FakeRecorder()
+    supervisor = Supervisor(
+        Job(process.pid, Paths()),
+        Plan(),
+        recorder,  # type: ignore[arg-type]  # only these parts are used
+        inbox=inbox,  # type: ignore[arg-type]  # as above
+        terminal=Terminal(None),
+        timing=Timing(SystemClock(), sample_interval=600.0, report_interval=600.0, timeout=None),
+    )
+    supervisor.watch_pressure(receiver.fileno())
+    supervisor.poll_once(0.01)
+    assert recorder.samples == 0
+    sender.send(b"!", socket.MSG_OOB)
+    supervisor.poll_once(0.3)
+    assert recorder.samples >= 1
+    for end in (listener, sender, receiver):
+        end.close()
+    process.kill()
+    process.wait()
