@@ -38,7 +38,8 @@ def test_memory_shared_by_eight_processes_counts_once(
     run = record(who, "share.py", "--by", by, "--seconds", "2.5", wish=WATCHED)
     assert run.exit_code == 0
     needed = truth(run).needed_bytes
-    assert 512 * MIB < needed < 560 * MIB
+    # what is shared, eight interpreters and the page tables of all
+    assert 512 * MIB < needed < 600 * MIB
     assert peak(run)["value"] == pytest.approx(needed, rel=within)
     assert peak(run)["low"] <= needed * 1.01
     assert peak(run)["high"] >= needed * 0.99
