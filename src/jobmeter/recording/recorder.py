@@ -64,6 +64,7 @@ class Recorder:
         from jobmeter.probes import pressure
         from jobmeter.recording import selection, watch
 
+        self.plan.folder.hold_room()
         chosen = self.plan.selection or selection.default(self.plan.paths)
         self._sampler = self._make_sampler(chosen)
         self._write_context(chosen)

@@ -198,9 +198,7 @@ def create(home: str, wall: float) -> RunFolder:
             f"cannot keep runs in {shown}: {reason.lower()}",
             hint="choose a writable folder with --home or JOBMETER_HOME",
         ) from None
-    folder = RunFolder(path, run_id)
-    folder.hold_room()
-    return folder
+    return RunFolder(path, run_id)
 
 
 def _make_private(path: str) -> None:

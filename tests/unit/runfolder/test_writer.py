@@ -173,7 +173,7 @@ def test_info_that_cannot_take_its_place_is_no_reason_to_fail(tmp_path: Path) ->
 
 
 def test_a_real_full_disk_keeps_whole_records_only(tmp_path: Path) -> None:
-    """A file system of 96 KiB, 32 of them set aside for the end, filled by someone else and freed again."""
+    """A file system of 64 KiB, filled by someone else and freed again."""
     script = f"""
 import os, sys
 from jobmeter.runfolder import writer
@@ -199,7 +199,7 @@ except OSError:
 full = writer.create(home, 0.0)
 print(full.path, full.run.append({{'type': 'start'}}), full.dropped())
 """
-    mount = 'mount -t tmpfs -o size=96k,nr_inodes=7 none "$0" && exec "$1" -c "$2"'
+    mount = 'mount -t tmpfs -o size=64k,nr_inodes=6 none "$0" && exec "$1" -c "$2"'
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", mount, str(tmp_path), sys.executable, script],
         env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")},
