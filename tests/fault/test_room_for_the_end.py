@@ -7,7 +7,8 @@ from pathlib import Path
 
 SCRIPT = """
 mount -t tmpfs -o size=1m tmpfs "$1" || exit 99
-"$2" -m jobmeter run -q --home "$1/home" --capture all -- sh -c 'sleep 0.2; head -c 3000000 /dev/zero; exit 7' | wc -c >"$3/count"
+job='sleep 0.2; head -c 3000000 /dev/zero; exit 7'
+"$2" -m jobmeter run -q --home "$1/home" --capture all -- sh -c "$job" | wc -c >"$3/count"
 cp "$1"/home/runs/*/*/run.jsonl "$3/run.jsonl"
 ls -A "$1"/home/runs/*/* >"$3/files"
 """
