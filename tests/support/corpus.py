@@ -14,5 +14,5 @@ def folder(name: str) -> Path:
     """Find one folder of the corpus; a test without it says so."""
     found = ROOT / name
     if not found.is_dir():
-        pytest.skip(f"no corpus folder {name}: set JOBMETER_CORPUS")
+        pytest.fail(f"no corpus folder {name}: set JOBMETER_CORPUS")
     return found

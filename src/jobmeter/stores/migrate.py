@@ -25,15 +25,15 @@ def upgrade(connection: apsw.Connection, folder: Path = FOLDER) -> None:
         if version(connection) >= number:
             continue
         connection.execute("BEGIN IMMEDIATE")
+        outcome = "ROLLBACK"
         try:
             # another process may have been first while this one waited for the lock
             if version(connection) < number:
                 connection.execute(path.read_text("utf-8"))
                 connection.pragma("user_version", number)
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
+            outcome = "COMMIT"
+        finally:
+            connection.execute(outcome)
 
 
 def is_newer(connection: apsw.Connection) -> bool:

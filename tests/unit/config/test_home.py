@@ -29,7 +29,7 @@ def test_without_a_project_it_is_the_users_data(monkeypatch: pytest.MonkeyPatch,
 
 def test_a_relative_home_is_below_the_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/u")
-    assert home.find_home("/work", {}, "runs") == "/work/runs"
+    assert home.find_home("/somewhere", {}, "runs") == "/somewhere/runs"
     assert home.find_home("/work", {}, "~/runs") == "/home/u/runs"
 
 
