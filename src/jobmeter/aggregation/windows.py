@@ -38,6 +38,7 @@ class Buffer:
         "_definitions",
         "_floor",
         "_folded",
+        "_labels",
         "_last",
         "_readings",
         "_seeds",
@@ -63,6 +64,7 @@ class Buffer:
         self._last: dict[tuple[str, str], float] = {}
         self._carry: dict[tuple[str, str], Value] = {}
         self._standing: dict[tuple[str, str], Value] = {}
+        self._labels: dict[tuple[str, str], Value] = {}
         self._sums: dict[tuple[str, str], list[float]] = {}
         self.spans: dict[str, Span] = {}
         self.samples = 0
@@ -90,7 +92,9 @@ class Buffer:
                 tally[str(value)] = tally.get(str(value), 0) + 1
                 folded[key, instance] = tally
             elif definition.kind is Kind.LABEL:
-                folded[key, instance] = value
+                # what is on the disk already is not said again
+                if (key, instance) in folded or self._labels.get((key, instance)) != value:
+                    folded[key, instance] = value
             else:
                 self._reduce_gauge(folded, definition, instance, value)
                 if definition.scope is Scope.PROCESS and not key.endswith(_RATE):
@@ -127,8 +131,11 @@ class Buffer:
         folded[at] = total - seed if total >= seed else total
         self._last[at] = total
 
-    def commit(self) -> None:
-        """The window reached the disk: deltas count from here, the buffer begins anew."""
+    def commit(self, written: "Folded") -> None:
+        """This much of the window reached the disk: deltas count from here, the buffer begins anew."""
+        for at, value in written.items():
+            if isinstance(value, str):
+                self._labels[at] = value
         self._seeds.update(self._last)
         self._carry.update(self._standing)
         for span in self.spans.values():
@@ -139,9 +146,9 @@ class Buffer:
     def forget(self, alive: "set[str]") -> None:
         """Drop what is remembered of processes that are gone."""
         # a window that waits for room on the disk still counts from the seeds
-        if self._folded or len(self._seeds) + len(self._carry) < 4096:
+        if self._folded or len(self._seeds) + len(self._carry) + len(self._labels) < 4096:
             return
-        for known in (self._seeds, self._carry):
+        for known in (self._seeds, self._carry, self._labels):
             for at in [at for at in known if at[1] and at[1] not in alive]:
                 del known[at]
 

@@ -101,7 +101,7 @@ class ProcSource:
         self._rss_total = self._vsz_total = self._hwm_total = 0
         self._alive: set[str] = set()
         self._most: dict[int, int] = {}
-        self._named: dict[str, str] = {}
+        self._named: dict[str, tuple[str, str]] = {}
         self._status_at = 0.0
         self._read_at = now
 
@@ -151,11 +151,18 @@ class ProcSource:
             yield "proc_read_bytes", name, process.io[2]
         if process.io is not None and "proc_write_bytes" in keys:
             yield "proc_write_bytes", name, process.io[3]
-        if "proc_cmd" in keys and self._named.get(name) != process.command:
-            # first sight, or another program since exec
-            self._named[name] = process.command
-            command = procfs.read_command_line(self._job.paths.proc, process.pid)
-            yield "proc_cmd", name, self._job.redact(command) if command else f"[{process.command}]"
+        if "proc_cmd" in keys:
+            yield "proc_cmd", name, self._command(process)
+
+    def _command(self, process: "Process") -> str:
+        known = self._named.get(process.instance)
+        if known is not None and known[0] == process.command:
+            return known[1]
+        # first sight, or another program since exec
+        line = procfs.read_command_line(self._job.paths.proc, process.pid)
+        text = self._job.redact(line) if line else f"[{process.command}]"
+        self._named[process.instance] = (process.command, text)
+        return text
 
     def _status(self, process: "Process") -> "Iterator[Reading]":
         peak = procfs.read_peak_rss(self._job.paths.proc, process.pid)

@@ -155,14 +155,14 @@ class Sampler:
         window.samples += 1
         folded = window.fold()
         if self._write(folded, window):
-            window.commit()
+            window.commit(folded)
 
     def _report(self, now: float) -> None:
         self._next_report = max(self._next_report + self._report_interval, now)
         window = self._process_window
-        folded = _moved_only(window.fold())
-        if not folded or self._write(windows.top_instances(folded), window):
-            window.commit()
+        listed = windows.top_instances(_moved_only(window.fold()))
+        if self._write(listed, window):
+            window.commit(listed)
         alive = {process.instance for process in self._job.processes.values()}
         window.forget(alive)
         self.attribution.forget(alive)

@@ -28,7 +28,7 @@ def test_a_counter_is_the_sum_of_what_each_process_added() -> None:
     buffer.add("proc", 101.0, [("proc_cputime", "7@1", 1.0), ("proc_cputime", "8@1", 0.5)])
     buffer.add("proc", 102.0, [("proc_cputime", "7@1", 1.25), ("proc_cputime", "8@1", 2.0)])
     assert buffer.fold() == {("proc_cputime", "7@1"): 1.25, ("proc_cputime", "8@1"): 2.0}
-    buffer.commit()
+    buffer.commit(buffer.fold())
     buffer.add("proc", 103.0, [("proc_cputime", "7@1", 1.5)])
     assert buffer.fold() == {("proc_cputime", "7@1"): 0.25}
 
@@ -69,7 +69,7 @@ def test_a_counter_that_ran_before_the_job_is_counted_from_the_first_look() -> N
     buffer = make_buffer()
     buffer.add("host", 101.0, [("host_net", "", 5_000_000)])
     assert buffer.fold() == {}
-    buffer.commit()
+    buffer.commit(buffer.fold())
     buffer.add("host", 102.0, [("host_net", "", 5_000_700)])
     assert buffer.fold() == {("host_net", ""): 700}
 
@@ -86,10 +86,10 @@ def test_a_counter_that_restarted_counts_what_it_has_now() -> None:
     buffer = make_buffer()
     buffer.add("host", 101.0, [("host_net", "", 1000)])
     buffer.fold()
-    buffer.commit()
+    buffer.commit(buffer.fold())
     buffer.add("host", 102.0, [("host_net", "", 40)])
     assert buffer.fold() == {("host_net", ""): 40}
-    buffer.commit()
+    buffer.commit(buffer.fold())
     buffer.add("host", 103.0, [("host_net", "", 65)])
     assert buffer.fold() == {("host_net", ""): 25}
 
@@ -104,10 +104,10 @@ def test_the_maximum_of_a_window_includes_what_stood_when_it_began() -> None:
     buffer = make_buffer()
     buffer.add("proc", 101.0, [("proc_rss", "7@1", 900)])
     buffer.fold()
-    buffer.commit()
+    buffer.commit(buffer.fold())
     buffer.add("proc", 102.0, [("proc_rss", "7@1", 200)])
     assert buffer.fold() == {("proc_rss", "7@1"): 900, ("proc_last_rss", "7@1"): 200}
-    buffer.commit()
+    buffer.commit(buffer.fold())
     buffer.add("proc", 103.0, [("proc_rss", "7@1", 300)])
     assert buffer.fold() == {("proc_rss", "7@1"): 300, ("proc_last_rss", "7@1"): 300}
 
@@ -117,7 +117,7 @@ def test_the_rate_of_an_earlier_interval_does_not_stand() -> None:
     buffer = make_buffer()
     buffer.add("proc", 101.0, [("proc_pdcpu", "7@1", 100.0)])
     buffer.fold()
-    buffer.commit()
+    buffer.commit(buffer.fold())
     buffer.add("proc", 102.0, [("proc_pdcpu", "7@1", 3.0)])
     assert buffer.fold() == {("proc_pdcpu", "7@1"): 3.0}
 
@@ -126,7 +126,7 @@ def test_a_host_gauge_stands_for_its_own_window_only() -> None:
     buffer = make_buffer()
     buffer.add("host", 101.0, [("host_free", "", 10)])
     assert buffer.fold() == {("host_free", ""): 10}
-    buffer.commit()
+    buffer.commit(buffer.fold())
     buffer.add("host", 102.0, [("host_free", "", 500)])
     buffer.add("host", 103.0, [("host_free", "", 400)])
     assert buffer.fold() == {("host_free", ""): 400}
@@ -137,6 +137,25 @@ def test_states_are_tallied() -> None:
     for moment, state in enumerate("RRSR"):
         buffer.add("proc", 101.0 + moment, [("proc_state", "7@1", state)])
     assert buffer.fold() == {("proc_state", "7@1"): {"R": 3, "S": 1}}
+
+
+def test_a_label_on_the_disk_is_not_said_again() -> None:
+    buffer = make_buffer()
+    buffer.add("proc", 101.0, [("proc_cmd", "7@1", "sh -c make")])
+    buffer.commit(buffer.fold())
+    buffer.add("proc", 102.0, [("proc_cmd", "7@1", "sh -c make"), ("proc_rss", "7@1", 5)])
+    assert ("proc_cmd", "7@1") not in buffer.fold()
+    buffer.add("proc", 103.0, [("proc_cmd", "7@1", "make"), ("proc_cmd", "7@1", "sh -c make")])
+    assert buffer.fold()["proc_cmd", "7@1"] == "sh -c make"
+
+
+def test_a_process_that_was_too_small_to_be_listed_is_named_once_it_is() -> None:
+    buffer = make_buffer()
+    buffer.add("proc", 101.0, [("proc_cmd", "7@1", "sleep 9"), ("proc_rss", "7@1", 5)])
+    buffer.fold()
+    buffer.commit({("proc_rss", "rest"): 5})
+    buffer.add("proc", 102.0, [("proc_cmd", "7@1", "sleep 9"), ("proc_rss", "7@1", 500)])
+    assert buffer.fold()["proc_cmd", "7@1"] == "sleep 9"
 
 
 def test_a_label_is_the_newest() -> None:
@@ -152,7 +171,7 @@ def test_a_mean_is_over_the_readings_of_the_window() -> None:
     assert buffer.fold()["host_load", ""] == 1.5
     buffer.add("host", 102.0, [("host_load", "", 6.0)])
     assert buffer.fold()["host_load", ""] == 3.0
-    buffer.commit()
+    buffer.commit(buffer.fold())
     buffer.add("host", 103.0, [("host_load", "", 4.0)])
     assert buffer.fold()["host_load", ""] == 4.0
 
@@ -162,7 +181,7 @@ def test_each_source_has_its_own_time() -> None:
     buffer.add("proc", 101.0, [])
     buffer.add("host", 101.5, [])
     assert buffer.clock() == {"proc": (100.0, 101.0), "host": (100.0, 101.5)}
-    buffer.commit()
+    buffer.commit(buffer.fold())
     assert buffer.clock() == {}
     buffer.add("proc", 102.0, [])
     assert buffer.clock() == {"proc": (101.0, 102.0)}
@@ -196,7 +215,7 @@ def test_processes_that_are_gone_are_forgotten() -> None:
     buffer = make_buffer()
     buffer.add("proc", 101.0, [("proc_cputime", f"{pid}@1", 1.0) for pid in range(5000)])
     buffer.fold()
-    buffer.commit()
+    buffer.commit(buffer.fold())
     buffer.forget({"7@1"})
     assert list(buffer._seeds) == [("proc_cputime", "7@1")]
     buffer.add("proc", 102.0, [("proc_cputime", "7@1", 1.5)])
@@ -207,7 +226,7 @@ def test_few_processes_are_remembered_at_no_cost() -> None:
     buffer = make_buffer()
     buffer.add("proc", 101.0, [("proc_cputime", "7@1", 1.0)])
     buffer.fold()
-    buffer.commit()
+    buffer.commit(buffer.fold())
     buffer.forget(set())
     assert buffer._seeds == {("proc_cputime", "7@1"): 1.0}
 
@@ -216,7 +235,7 @@ def test_a_gone_process_whose_window_waits_for_the_disk_is_not_counted_twice() -
     buffer = make_buffer()
     buffer.add("proc", 101.0, [("proc_cputime", f"{pid}@1", 10.0) for pid in range(5000)])
     buffer.fold()
-    buffer.commit()
+    buffer.commit(buffer.fold())
     buffer.add("proc", 102.0, [("proc_cputime", "7@1", 12.0)])
     buffer.fold()
     buffer.forget(set())
