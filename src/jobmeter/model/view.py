@@ -34,11 +34,14 @@ class Series:
 class Step:
     """One step of a training loop."""
 
-    timestamp: float
+    timestamp: float | None
+    """Wall clock; None where the source says nothing about time."""
     step: int
     rank: int
     source: str
-    metrics: dict[str, float]
+    """Who told: `sdk`, `log:<parser>`, or the format the step was imported from."""
+    metrics: dict[str, float | int]
+    """By the name the source gave; whole numbers stay whole, whatever their size."""
 
 
 SEVERE_EVENTS = frozenset(("memory_threshold", "oom_kill", "source_failed", "timeout"))

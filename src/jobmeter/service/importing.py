@@ -4,6 +4,7 @@ A folder appears whole or not at all. The same files give the same run id wherev
 twice finds what is there and says so.
 """
 
+import math
 import os
 import shutil
 import tarfile
@@ -351,13 +352,18 @@ def _window(window: Window) -> Record:
 
 
 def _step(step: Step) -> Record:
-    return {
-        "timestamp": _iso(step.timestamp),
-        "step": step.step,
-        "rank": step.rank,
-        "source": step.source,
-        "metrics": step.metrics,
-    }
+    stamp = {} if step.timestamp is None else {"timestamp": _iso(step.timestamp)}
+    metrics = {name: _spelled(value) for name, value in step.metrics.items()}
+    return stamp | {"step": step.step, "rank": step.rank, "source": step.source, "metrics": metrics}
+
+
+def _spelled(value: float | int) -> float | int | str:
+    """Spell what JSON has no number for; a whole number may be larger than any float."""
+    if isinstance(value, int) or math.isfinite(value):
+        return value
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
 
 
 def _event(event: Event) -> Record:
