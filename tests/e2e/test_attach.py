@@ -15,9 +15,13 @@ BURN = "import time\nend = time.monotonic() + {}\nwhile time.monotonic() < end: 
 
 
 def attach(home: Home, *words: str) -> "subprocess.Popen[bytes]":
-    """Start `jobmeter attach`."""
+    """Start `jobmeter attach` in a group with a parent outside of it: an orphaned group cannot be stopped."""
     return subprocess.Popen(
-        [*JOBMETER, "attach", *words], env=home.environ(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*JOBMETER, "attach", *words],
+        env=home.environ(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        process_group=0,
     )
 
 
