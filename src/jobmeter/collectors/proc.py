@@ -9,7 +9,7 @@ import time
 
 from jobmeter.model.budget import GROWTH, PssBudget
 from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
-from jobmeter.probes import procfs
+from jobmeter.probes import procfs, procplace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ def _of_job(key: str, unit: Unit, about: str) -> Measurement:
     return Measurement(key, Kind.GAUGE, unit, Scope.JOB, (Reduce.MAX,), (Stat.PEAK, Stat.MEAN), about)
 
 
+def _label(key: str, about: str) -> Measurement:
+    return Measurement(key, Kind.LABEL, Unit.NONE, Scope.PROCESS, (Reduce.LAST,), (), about)
+
+
 _HIGH_AND_LAST, _COUNT = (Reduce.MAX, Reduce.LAST), (Reduce.DELTA,)
 
 MEASUREMENTS = (
@@ -41,7 +45,9 @@ MEASUREMENTS = (
     _of_process("proc_write_bytes", Unit.BYTES, "written to storage, reaped children included", _COUNT),
     _of_process("proc_threads", Unit.COUNT, "threads"),
     Measurement("proc_state", Kind.CATEGORICAL, Unit.NONE, Scope.PROCESS, (Reduce.TALLY,), (), "scheduler state"),
-    Measurement("proc_cmd", Kind.LABEL, Unit.NONE, Scope.PROCESS, (Reduce.LAST,), (), "command line"),
+    _label("proc_cmd", "command line"),
+    _label("proc_rank", "rank in a distributed job, by the environment the process was started with"),
+    _label("proc_role", "main, worker or other: what a Python process does in a training job"),
     _of_job("proc_count", Unit.COUNT, "processes alive"),
     _of_job("proc_rss_total", Unit.BYTES, "sum of resident sizes, shared pages counted once per process"),
     _of_job("proc_vsz_total", Unit.BYTES, "sum of address spaces"),
@@ -58,6 +64,7 @@ MEASUREMENTS = (
 )  # fmt: skip
 
 _STATUS_SECONDS, _FEW = 5.0, 16
+_PLACED = ("proc_rank", "proc_role")
 
 
 def missing(paths: "Paths") -> str | None:
@@ -81,6 +88,7 @@ class ProcSource:
         "_keys",
         "_most",
         "_named",
+        "_places",
         "_read_at",
         "_rss",
         "_rss_total",
@@ -102,6 +110,7 @@ class ProcSource:
         self._alive: set[str] = set()
         self._most: dict[int, int] = {}
         self._named: dict[str, tuple[str, str]] = {}
+        self._places = None if keys.isdisjoint(_PLACED) else procplace.Places(job.paths.proc)
         self._status_at = 0.0
         self._read_at = now
 
@@ -118,6 +127,8 @@ class ProcSource:
                 yield "proc_state", process.instance, process.state
             if process.moved or process.rss_bytes != self._rss.get(process.instance):
                 yield from self._moved(process, now, boot)
+            if self._places is not None and not process.fresh:
+                yield from self._place(process, self._places)
             if process.fresh or (status_due and process.moved):
                 yield from self._status(process)
         if status_due:
@@ -153,6 +164,22 @@ class ProcSource:
             yield "proc_write_bytes", name, process.io[3]
         if "proc_cmd" in keys:
             yield "proc_cmd", name, self._command(process)
+
+    def _place(self, process: "Process", places: procplace.Places) -> "Iterator[Reading]":
+        placed = self._placed(process, places)
+        if placed.rank is not None and "proc_rank" in self._keys:
+            yield "proc_rank", process.instance, str(placed.rank)
+        if placed.known.role is not None and "proc_role" in self._keys:
+            yield "proc_role", process.instance, placed.known.role
+
+    def _placed(self, process: "Process", places: procplace.Places) -> procplace.Placed:
+        known = places.known(process.instance, process.command)
+        if known is not None:
+            return known
+        # a parent that sleeps may not have been read yet; its role decides those of its children
+        parent = self._job.processes.get(process.ppid)
+        above = None if parent is None else self._placed(parent, places)
+        return places.put(process.instance, process.command, self._command(process), above)
 
     def _command(self, process: "Process") -> str:
         known = self._named.get(process.instance)
@@ -241,6 +268,8 @@ class ProcSource:
         for known in (self._cpu_ns, self._rss, self._hwm, self._named):
             for instance in [name for name in known if name not in alive]:
                 del known[instance]
+        if self._places is not None:
+            self._places.forget(alive)
 
     def close(self) -> None:
         """Nothing is held open here: descriptors belong to the recorder's table."""
