@@ -26,6 +26,13 @@ class Format(Protocol):
 
 ALL: dict[str, str] = {
     "duct": "jobmeter.formats.duct",
+    "sacct": "jobmeter.formats.sacct",
+    "scontrol": "jobmeter.formats.scontrol",
+    "sdiag": "jobmeter.formats.sdiag",
+    "seff": "jobmeter.formats.seff",
+    "sinfo": "jobmeter.formats.sinfo",
+    "slurm_json": "jobmeter.formats.slurm_json",
+    "squeue": "jobmeter.formats.squeue",
 }
 
 

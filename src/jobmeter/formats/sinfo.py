@@ -1,0 +1,132 @@
+"""What `sinfo` prints: the nodes of a cluster at one moment, as text or (by `slurm_json`) as JSON.
+
+The text has no clock and no unit; what each number is must be told by the layout, and two layouts are known:
+`node,state` and the columns of `sinfo -N -O NodeList,AllocMem,Memory,CPUsState,StateLong`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from jobmeter.formats import loose_json, monitorlog, quantity
+from jobmeter.formats.slurm_json_values import number, positive, word
+from jobmeter.model.imported import Imported
+from jobmeter.model.measurement import Stat, Unit
+from jobmeter.model.view import Window
+
+ORIGIN = "sinfo"
+_MIB = 1 << 20
+_LAST = (Stat.TOTAL,)
+
+DEFINITIONS = monitorlog.table(
+    (
+        monitorlog.label("slurm_node_state", "what the scheduler says of a node"),
+        monitorlog.gauge("slurm_node_cpus", Unit.COUNT, "CPUs of a node", stats=_LAST),
+        monitorlog.gauge("slurm_node_alloc_cpus", Unit.COUNT, "CPUs given to jobs", stats=_LAST),
+        monitorlog.gauge("slurm_node_mem", Unit.BYTES, "memory the scheduler may give", stats=_LAST),
+        monitorlog.gauge("slurm_node_alloc_mem", Unit.BYTES, "memory given to jobs", stats=_LAST),
+        monitorlog.gauge("slurm_node_free_mem", Unit.BYTES, "memory the system says is free", stats=_LAST),
+        monitorlog.gauge("slurm_node_load", Unit.NONE, "load of a node, as printed", stats=(Stat.PEAK,)),
+    )
+)
+_STATES = (
+    "allocated alloc completing comp down drained drain draining drng fail failing failg future futr idle inval "
+    "maint mixed mix perfctrs npc planned plnd power_down powering_down powered_down powering_up reboot reserved resv "
+    "unknown unk no_respond"
+)
+_STATE = re.compile(rf"(?:{'|'.join(_STATES.split())})(?:[*~#!%$@^+-]|\+\w+)*", re.IGNORECASE)
+_SPLIT = re.compile(r"[,\s|]+")
+_CPUS = re.compile(r"(\d+)/(\d+)/(\d+)/(\d+)")
+_TABLE = ("PARTITION", "AVAIL", "NODES", "STATE")
+_PLAIN_WIDTHS = (2, 5)
+
+Row = dict[str, quantity.Number | str]
+
+
+def sniff(head: bytes, _name: str) -> float:
+    """Claim lines of a node and its state, of all lines there are."""
+    text = monitorlog.head_text(head)
+    lines = [line for line in text.split("\n") if line.strip()]
+    if set(_TABLE) <= set(lines[0].split()) if lines else False:
+        return 0.95
+    whole = lines[:-1] if len(lines) > 1 and not text.endswith("\n") else lines
+    return 0.85 if whole and all(_row(line) for line in whole[:40]) else 0.0
+
+
+def parse(path: Path) -> Iterable[Imported]:
+    """Read the nodes as one window."""
+    lines = [line for line in monitorlog.text_lines(path) if line.strip()]
+    rows = _table_rows(lines) if lines and set(_TABLE) <= set(lines[0].split()) else map(_row, lines)
+    return [_nodes(path, [row for row in rows if row], ORIGIN)]
+
+
+def from_json(path: Path, nodes: Sequence[dict[str, object]], origin: str) -> Imported:
+    """Read the nodes of `sinfo --json`."""
+    return _nodes(path, [_json_row(node) for node in nodes], origin)
+
+
+def _nodes(path: Path, rows: Sequence[Row], origin: str) -> Imported:
+    values: monitorlog.Values = {}
+    for row in rows:
+        name = str(row.get("name", ""))
+        values |= {(f"slurm_node_{key}", name): value for key, value in row.items() if key != "name"}
+    windows = [Window(timestamp=0.0, num_samples=1, clock={}, values=values)] if values else []
+    tally: dict[str, int] = {}
+    for row in rows:
+        state = str(row.get("state", "unknown")).lower()
+        tally[state] = tally.get(state, 0) + _count(row)
+    facts = monitorlog.Facts(
+        missing={"started_at": "a list of nodes says nothing of when it was made"},
+        context={"slurm": {"nodes": sum(map(_count, rows)), "states": dict(sorted(tally.items()))}},
+    )
+    return monitorlog.imported(path, format=origin, definitions=DEFINITIONS, windows=windows, facts=facts)
+
+
+def _count(row: Row) -> int:
+    """A line of the table stands for several nodes."""
+    nodes = row.get("count", 1)
+    return nodes if isinstance(nodes, int) else 1
+
+
+def _row(line: str) -> Row:
+    words = [word for word in _SPLIT.split(line.strip()) if word]
+    if len(words) not in _PLAIN_WIDTHS or not _STATE.fullmatch(words[-1]) or _STATE.fullmatch(words[0]):
+        return {}
+    row: Row = {"name": words[0], "state": words[-1]}
+    if len(words) == _PLAIN_WIDTHS[0]:
+        return row
+    cpus = _CPUS.fullmatch(words[3])
+    allocated, total = quantity.number(words[1]), quantity.number(words[2])
+    if cpus is None or allocated is None or total is None:
+        return {}
+    return row | {
+        "alloc_mem": round(allocated * _MIB),
+        "mem": round(total * _MIB),
+        "alloc_cpus": int(cpus[1]),
+        "cpus": int(cpus[4]),
+    }
+
+
+def _table_rows(lines: Sequence[str]) -> Iterator[Row]:
+    names = lines[0].split()
+    for line in lines[1:]:
+        cells = dict(zip(names, line.split(), strict=False))
+        if _STATE.fullmatch(cells.get("STATE", "")):
+            name = f"{cells.get('PARTITION', '').rstrip('*')}:{cells.get('NODELIST', '')}"
+            yield {"name": name, "state": cells["STATE"]}
+
+
+def _json_row(node: dict[str, object]) -> Row:
+    free, load = positive(node.get("free_memory") or node.get("free_mem")), number(node.get("cpu_load"))
+    memory, allocated = number(node.get("real_memory")), number(node.get("alloc_memory"))
+    found: dict[str, quantity.Number | str | None] = {
+        "name": loose_json.text(node.get("name")),
+        "state": word(node.get("state")),
+        "cpus": number(node.get("cpus")),
+        "alloc_cpus": number(node.get("alloc_cpus")),
+        "mem": None if memory is None else round(memory * _MIB),
+        "alloc_mem": None if allocated is None else round(allocated * _MIB),
+        "free_mem": None if free is None else round(free * _MIB),
+        "load": load,
+    }
+    return {key: value for key, value in found.items() if value is not None}

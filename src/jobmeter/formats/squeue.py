@@ -1,0 +1,113 @@
+"""What `squeue` prints as text: its table, `id,STATE` lines, and one JSON object a line.
+
+A queue is a moment: it says where each job stood, never what it used. The end of a running job in it is when
+its time limit would end it.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from jobmeter.formats import jobrecord, loose_json, monitorlog, quantity, slurm_keys
+from jobmeter.model.imported import Imported
+from jobmeter.model.run import Limits, Value
+
+ORIGIN = "squeue"
+_LINE = re.compile(r"(\d+(?:_[\d\[\],%-]+)?)\s*[,|]\s*([A-Za-z_]+)")
+_ALIASES = {
+    "a": "account", "account": "account", "array_id": "array", "cpu": "cpus", "cpus": "cpus", "id": "jobid",
+    "jobid": "jobid", "job_id": "jobid", "mem": "memory", "min_memory": "memory", "name": "name", "nodelist": "nodes",
+    "nodelist(reason)": "nodes", "nodes": "node_count", "p": "partition", "partition": "partition", "r": "nodes",
+    "st": "state", "state": "state", "time": "elapsed", "time_limit": "time_limit", "u": "user", "user": "user",
+}  # fmt: skip
+"""Column names of the table and of hand-made formats to one word each."""
+
+Row = dict[str, str]
+
+
+def sniff(head: bytes, _name: str) -> float:
+    """Claim the table's header, lines of an id and a state, and JSON lines with both."""
+    lines = [line for line in monitorlog.head_text(head).split("\n") if line.strip()]
+    if not lines:
+        return 0.0
+    if {"JOBID", "PARTITION"} <= set(lines[0].split()):
+        return 0.95
+    rows = [row for line in lines[:20] if (row := _json_row(line))]
+    if rows and all("jobid" in row and slurm_keys.state_word(row.get("state", "")) for row in rows):
+        return 0.9
+    shaped = [_LINE.fullmatch(line.strip()) for line in lines[:20]]
+    return (
+        0.9
+        if all(found and len(found[2]) > 1 and slurm_keys.state_word(found[2]) for found in shaped)
+        else 0.0
+    )
+
+
+def parse(path: Path) -> Iterable[Imported]:
+    """Read one run per job in the queue."""
+    jobs = (_job(row, text) for row, text in _rows(path))
+    return jobrecord.imported(
+        path, jobs, format=ORIGIN, tool=slurm_keys.TOOL, definitions=slurm_keys.DEFINITIONS
+    )
+
+
+def _rows(path: Path) -> Iterator[tuple[Row, str]]:
+    names: list[str] = []
+    for line in monitorlog.text_lines(path):
+        if "JOBID" in line and "PARTITION" in line:
+            names = [_ALIASES.get(word.lower(), word.lower()) for word in line.split()]
+            continue
+        row = _json_row(line) or _pair(line) or _table_row(line, names)
+        if row.get("jobid") and slurm_keys.state_word(row.get("state", "")):
+            yield row, line
+
+
+def _json_row(line: str) -> Row:
+    if not line.lstrip().startswith("{"):
+        return {}
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}  # a hand-made format wrote what is no JSON
+    words = {_ALIASES[name]: str(value) for name, value in found.items() if name in _ALIASES}
+    return {name: word for name, word in words.items() if not quantity.is_absent(word)}
+
+
+def _pair(line: str) -> Row:
+    found = _LINE.fullmatch(line.strip())
+    return {"jobid": found[1], "state": found[2]} if found else {}
+
+
+def _table_row(line: str, names: list[str]) -> Row:
+    # the last column may hold blanks: (Nodes required for job are DOWN)
+    words = line.split(None, len(names) - 1) if names else []
+    return dict(zip(names, words, strict=False))
+
+
+def _job(row: Row, text: str) -> jobrecord.Job:
+    cpus = quantity.number(row.get("cpus", ""))
+    elapsed = quantity.clock_seconds(row.get("elapsed", ""))
+    nodes = row.get("nodes", "")
+    summary: dict[str, Value] = {} if elapsed is None else {"slurm_elapsed": elapsed}
+    reason = nodes.strip("()") if nodes.startswith("(") else None
+    return jobrecord.Job(
+        id=row["jobid"],
+        text=text,
+        status=slurm_keys.status(row["state"]),
+        name=row.get("name"),
+        user=row.get("user"),
+        host=nodes if nodes and reason is None and not set(nodes) & set("[,]") else None,
+        wall_seconds=elapsed,
+        limits=Limits(
+            memory_bytes=quantity.size_bytes(row.get("memory", ""), bare=slurm_keys.MIB) or None,
+            cpus=None if cpus is None else float(cpus),
+        ),
+        summary=summary,
+        details={
+            "state": row["state"],
+            "nodes": nodes if reason is None else None,
+            "reason": loose_json.text(reason),
+        },
+        tags={name: row[name] for name in ("partition", "account") if name in row},
+    )
