@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from jobmeter.config.aitk import Wishes
+
     Setting = str | float | bool | dict[str, str] | tuple[str, ...] | None
 
 
@@ -19,6 +21,7 @@ class Options:
     """What one recording was asked to do, every value checked."""
 
     __slots__ = (
+        "aitk",
         "capture",
         "job_id",
         "measurements",
@@ -38,8 +41,11 @@ class Options:
         "wait_for_children",
     )
 
-    def __init__(self, values: "Mapping[str, Setting]", runs_home: str) -> None:
+    def __init__(
+        self, values: "Mapping[str, Setting]", runs_home: str, aitk: "Wishes | None" = None
+    ) -> None:
         self.runs_home = runs_home
+        self.aitk = aitk
         self.name: str | None = _text(values["name"])
         self.project: str | None = _text(values["project"])
         self.message: str | None = _text(values["message"])
@@ -188,11 +194,24 @@ def parse(argv: list[str], environ: "Mapping[str, str]", cwd: str) -> tuple[Opti
     values: dict[str, Setting] = {option.name: option.default for option in OPTIONS}
     for path in files:
         values.update(_read_toml(path))
+    wishes = _aitk(command, cwd)
+    if wishes is not None:
+        values.update(wishes.settings())
+        values["job_id"] = environ.get("AITK_JOB_ID") or values["job_id"]
     values.update(_read_environment(environ))
     values.update(given)
     home = given.get("home") or environ.get("JOBMETER_HOME") or values["home"]
     runs_home = homes.find_home(cwd, environ, home if isinstance(home, str) else None)
-    return Options(values, runs_home), command
+    return Options(values, runs_home, wishes), command
+
+
+def _aitk(command: list[str], cwd: str) -> "Wishes | None":
+    """Read the config of an ai-toolkit job; every other command is told by a glance."""
+    if not any(word.endswith("run.py") for word in command):
+        return None
+    from jobmeter.config import aitk
+
+    return aitk.find(command, cwd)
 
 
 def _parse_flags(argv: list[str]) -> "tuple[dict[str, Setting], list[str]]":

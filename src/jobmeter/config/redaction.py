@@ -121,6 +121,19 @@ def redact_argv(argv: "Sequence[str]") -> list[str]:
     return redaction_rules.redact_argv(argv)
 
 
+def redact_tree(value: object, name: str = "") -> object:
+    """Return a document with every recognised secret replaced, by the name it goes by and by its looks."""
+    if isinstance(value, str):
+        announced = f"{name}="
+        redacted = redact_argv([announced + value])[0]
+        return redacted[len(announced) :] if redacted.startswith(announced) else redacted
+    if isinstance(value, dict):
+        return {key: redact_tree(item, str(key)) for key, item in value.items()}
+    if isinstance(value, list):
+        return [redact_tree(item, name) for item in value]
+    return value
+
+
 def allowed_environment(environ: "Mapping[str, str]") -> dict[str, str]:
     """Return the variables that explain a job (scheduler, ranks, devices); no other value is read."""
     return {name: redact_text(environ[name]) for name in sorted(environ) if _is_allowed(name)}

@@ -51,7 +51,8 @@ def build(
         **({"git": commit} if commit else {}),
         "environment": redaction.allowed_environment(os.environ),
         "options": _options(plan),
-        "outputs": outputs.records(),
+        **_training(plan),
+        "outputs": outputs.records() + _training_log(plan, outputs),
         "measurements": [definition.as_record() for definition in chosen.definitions.values()],
         "provenance": {
             "selected": sorted(chosen.definitions),
@@ -64,6 +65,33 @@ def build(
 def _options(plan: "Plan") -> dict[str, object]:
     names = ("capture", "measurements", "on_memory", "own_cgroup", "pty", "timeout", "wait_for_children")
     return {name: value for name in names if (value := getattr(plan.options, name)) is not None}
+
+
+def _training(plan: "Plan") -> dict[str, object]:
+    """Keep the config of an ai-toolkit job: analysis says where in it to change what."""
+    from jobmeter.config import redaction
+
+    wishes = plan.options.aitk
+    if wishes is None:
+        return {}
+    return {
+        "config": redaction.redact_tree(wishes.config),
+        "config_path": wishes.path,
+        "monitoring": wishes.monitoring,
+    }
+
+
+def _training_log(plan: "Plan", outputs: "Outputs") -> list[dict[str, object]]:
+    """Name the log that ai-toolkit writes itself, where nothing else of its output is kept."""
+    wishes = plan.options.aitk
+    if wishes is None or wishes.log is None or "stdout" not in outputs.uncaptured:
+        return []
+    path = os.path.join(str(plan.start.get("cwd", "")), wishes.log)
+    try:
+        offset = os.stat(path).st_size
+    except OSError:
+        offset = 0  # not there yet
+    return [{"stream": "log", "mode": "inherited", "path": path, "offset": offset}]
 
 
 def host(paths: "Paths") -> dict[str, object]:

@@ -66,6 +66,9 @@ class Recorder:
 
         self.plan.folder.hold_room()
         chosen = self.plan.selection or selection.default(self.plan.paths)
+        aitk = self.plan.options.aitk
+        if aitk is not None and not aitk.monitoring["track_per_process"]:
+            chosen = chosen.without_processes()
         self._sampler = self._make_sampler(chosen)
         self._write_context(chosen)
         self._watch = watch.Watch(

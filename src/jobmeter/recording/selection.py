@@ -4,7 +4,7 @@ import sys
 
 from jobmeter import collectors
 from jobmeter.errors import RecordError
-from jobmeter.model.measurement import Measurement
+from jobmeter.model.measurement import Measurement, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,11 @@ class Selection:
     def __init__(self, definitions: dict[str, Measurement], missing: dict[str, str]) -> None:
         self.definitions = definitions
         self.missing = missing
+
+    def without_processes(self) -> "Selection":
+        """Leave out what is said of single processes; what they add up to stays."""
+        kept = {key: one for key, one in self.definitions.items() if one.scope is not Scope.PROCESS}
+        return Selection(kept, self.missing)
 
     def by_collector(self) -> dict[str, frozenset[str]]:
         """Group the keys by the source that reads them, in reading order."""
