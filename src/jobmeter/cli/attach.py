@@ -2,7 +2,9 @@
 
 import os
 
-from jobmeter.errors import UsageError
+from jobmeter.errors import JobmeterError, UsageError
+
+_CONTROL_FD = 3
 
 
 def main(argv: list[str]) -> int:
@@ -14,9 +16,40 @@ def main(argv: list[str]) -> int:
     if argv[:1] in (["-h"], ["--help"]):
         print(settings.help_text("attach [options] PID", __doc__ or ""))
         return 0
+    if argv[:1] == ["--into"]:
+        return _serve(argv[1], int(argv[2]))
     options, words = settings.parse(argv, os.environ, home.working_directory())
     if len(words) != 1 or not words[0].isdecimal():
         raise UsageError("attach needs one pid", hint="jobmeter attach [options] PID")
     outcome = attach.attach(options, int(words[0]))
     outcome.show("none" if options.quiet else options.summary)
     return 0
+
+
+def _serve(folder: str, pid: int) -> int:
+    """Record for the SDK, which started us with a socket to it as descriptor 3 and nobody to complain to."""
+    from jobmeter.config import home
+    from jobmeter.config import options as settings
+    from jobmeter.recording import attach
+
+    _close_strangers()
+    try:
+        options, _ = settings.parse([], os.environ, home.working_directory())
+    except JobmeterError:
+        # the SDK has read the same settings and said what is wrong with them
+        options = settings.Options({option.name: option.default for option in settings.OPTIONS}, folder)
+    os.chdir("/")
+    attach.serve(options, pid, folder, _CONTROL_FD)
+    return 0
+
+
+def _close_strangers() -> None:
+    """Let go of what leaked through the training's exec: a driver's device must not stay open because of us."""
+    for name in os.listdir("/proc/self/fd"):
+        fd = int(name)
+        if fd <= _CONTROL_FD:
+            continue
+        try:
+            os.close(fd)
+        except OSError:
+            continue  # the listing itself

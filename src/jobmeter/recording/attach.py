@@ -1,15 +1,15 @@
 """Record a job that already runs. It is not ours: nothing of it is changed, captured or signalled.
 
 What it used before is unknown here and left out: counters begin at the first look. CPU time is that of the
-process, of its living descendants and of those they reaped; the last moment before its end is not seen.
+process, of its living descendants and of those they reaped; the last moment before its end is seen only while
+nobody has reaped it, or where the SDK inside it says that it is about to end.
 """
 
 import _signal
 import os
 import select
 
-from jobmeter.errors import UsageError
-from jobmeter.probes import pidfd, procfs
+from jobmeter.probes import procfs
 from jobmeter.probes.paths import Paths
 from jobmeter.recording import capture, setup
 from jobmeter.recording.clock import SystemClock, Timing
@@ -18,41 +18,89 @@ from jobmeter.recording.outcome import Outcome
 from jobmeter.recording.recorder import Recorder
 from jobmeter.recording.signals import Inbox
 from jobmeter.recording.supervise import Ending
+from jobmeter.recording.target import Target, Told
 from jobmeter.runfolder import writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobmeter.config.options import Options
 
-_STATUS_WAIT_MS = 500
 _DETACHING = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT)
 
 
 def attach(options: "Options", pid: int) -> Outcome:
     """Record a running process and its descendants until it ends or we are told to stop."""
     paths, clock, inbox = Paths(), SystemClock(), _inbox()
-    fd = pidfd.open_pid(pid)
-    if fd is None or procfs.read_stat(paths.proc, pid) is None:
-        raise UsageError(f"no such process: {pid}", hint="give the pid of a running process, as ps shows it")
+    target = Target(pid, paths.proc)
     selection = setup.select(options, paths)
     folder = writer.create(options.runs_home, clock.wall())
     plan = setup.Plan(options, folder, _start_record(options, pid, folder, clock, paths), paths)
     plan.selection = selection
-    plan.no_own_cgroup = "attached to a running job: it stays where it is"
     folder.run.append(plan.start)
-    outputs = capture.Plan()
-    outputs.uncaptured = ["stdout", "stderr"]
-    timing = Timing(
+    return _record(plan, target, _timing(options, clock), inbox, None)
+
+
+def serve(options: "Options", pid: int, path: str, control_fd: int) -> Outcome:
+    """Record the process that asked for it from inside: into its folder, until it ends or says so."""
+    paths, clock, inbox = Paths(), SystemClock(), _inbox()
+    target = Target(pid, paths.proc)
+    folder = writer.RunFolder(path, os.path.basename(path))
+    start = _begun(folder)
+    ours: dict[str, object] = {
+        **setup.start_record(options, [], folder, clock, paths),
+        **{key: start[key] for key in ("job_id", "command", "cwd", "started_at", "clock") if key in start},
+        "attached": True,
+    }
+    plan = setup.Plan(options, folder, {**start, **ours}, paths)
+    folder.run.append(ours)
+    plan.selection = setup.select(options, paths)
+    timing = _timing(options, clock)
+    began = start.get("clock")
+    if isinstance(began, float | int):
+        timing.began = began  # the run began when it was asked for, before we were there
+    return _record(plan, target, timing, inbox, Told(control_fd))
+
+
+def _begun(folder: writer.RunFolder) -> dict[str, object]:
+    """Read the `start` record that the process wrote before it started us."""
+    import json
+
+    line = (procfs.read_file(folder.file("run.jsonl") or "", 1 << 20) or b"").partition(b"\n")[0]
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}  # cut off by a full disk: ours says what is needed
+    return found if isinstance(found, dict) else {}
+
+
+def _timing(options: "Options", clock: SystemClock) -> Timing:
+    return Timing(
         clock,
         sample_interval=options.sample_interval,
         report_interval=options.report_interval,
         timeout=options.timeout,
     )
-    recorder = Recorder(plan, Job(pid, paths, ours=False), outputs, timing)
+
+
+def _record(plan: setup.Plan, target: Target, timing: Timing, inbox: Inbox, told: Told | None) -> Outcome:
+    plan.no_own_cgroup = "attached to a running job: it stays where it is"
+    outputs = capture.Plan()
+    outputs.uncaptured = ["stdout", "stderr"]
+    recorder = Recorder(plan, Job(target.pid, plan.paths, ours=False), outputs, timing)
     recorder.begin_sampling()
-    detached = _watch(recorder, fd, timing, inbox)
-    status = None if detached else _final_status(fd)
-    return _end(recorder, status, detached=detached, timing=timing)
+    detached = _watch(recorder, target, timing, inbox, told)
+    if detached:
+        return _end(recorder, timing, None, {"status": "cancelled", "error": "detached; the job goes on"})
+    if told is not None and told.finished:
+        return _end(recorder, timing, None, told.known())
+    # a look at what is left before somebody reaps it: its account holds what its children used
+    recorder.sample()
+    status = target.exit_status()
+    if status is not None:
+        return _end(recorder, timing, status, {} if told is None else told.cancelled(status))
+    known = {} if told is None else told.known()
+    lost: dict[str, object] = {"status": "lost", "error": "the kernel did not tell how the job ended"}
+    return _end(recorder, timing, None, known or lost)
 
 
 def _start_record(
@@ -76,18 +124,22 @@ def _inbox() -> Inbox:
     return inbox
 
 
-def _watch(recorder: Recorder, fd: int, timing: Timing, inbox: Inbox) -> bool:
-    """Sample until the process ends; True when we were told to leave it alone."""
+def _watch(recorder: Recorder, target: Target, timing: Timing, inbox: Inbox, told: Told | None) -> bool:
+    """Sample until the process ends or has had itself finished; True when we were told to leave it alone."""
     poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    poll.register(inbox.fd, select.POLLIN)
+    for fd in (target.fd, inbox.fd, None if told is None else told.fd):
+        if fd is not None:
+            poll.register(fd, select.POLLIN)
     recorder.sample()
     while True:
-        left = timing.cadence.due() - timing.clock.monotonic()
+        left = min(timing.cadence.due() - timing.clock.monotonic(), target.patience)
         ready = [ready_fd for ready_fd, _flags in poll.poll(max(0.0, left * 1000))]
-        if fd in ready:
+        if told is not None and told.fd in ready:
+            _listen(told, recorder, poll)
+        if (told is not None and told.finished) or target.ended(ready):
             return False
-        if inbox.fd in ready and any(number in _DETACHING for number in inbox.take()):
+        # what the SDK started lives and dies with the training, whatever is sent to all of a batch job
+        if inbox.fd in ready and any(number in _DETACHING for number in inbox.take()) and told is None:
             return True
         now = timing.clock.monotonic()
         if timing.deadline is not None and now >= timing.deadline:
@@ -97,22 +149,17 @@ def _watch(recorder: Recorder, fd: int, timing: Timing, inbox: Inbox) -> bool:
             timing.cadence.taken(timing.clock.monotonic())
 
 
-def _final_status(fd: int) -> int | None:
-    """Ask how it ended; the kernel knows once its parent has reaped it."""
-    poll = select.poll()
-    poll.register(fd, select.POLLHUP)
-    poll.poll(_STATUS_WAIT_MS)
-    return pidfd.wait_status(fd)
+def _listen(told: Told, recorder: Recorder, poll: "select.poll") -> None:
+    if not told.listen():
+        poll.unregister(told.fd)  # its last holder is gone: how the process ends shows elsewhere
+    elif told.exiting and not told.finished:
+        recorder.sample()
+        told.answer()
 
 
-def _end(recorder: Recorder, status: int | None, *, detached: bool, timing: Timing) -> Outcome:
+def _end(recorder: Recorder, timing: Timing, status: int | None, known: dict[str, object]) -> Outcome:
     now, wall = timing.clock.monotonic(), timing.clock.wall()
     ending = Ending(status or 0, now, wall, forwarded=[], timed_out=False)
-    unknown: dict[str, object] = {}
     if status is None:
-        unknown = {
-            "status": "cancelled" if detached else "lost",
-            "exit_code": None,
-            "error": "detached; the job goes on" if detached else "the kernel did not tell how the job ended",
-        }
-    return recorder.end(ending, children_left=False, known=unknown)
+        known = {"exit_code": None, **known}
+    return recorder.end(ending, children_left=False, known=known)

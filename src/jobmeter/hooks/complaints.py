@@ -1,0 +1,52 @@
+"""Say what is wrong once, on stderr, and let the training go on; raise it only where that was asked for."""
+
+import sys
+
+from jobmeter.errors import JobmeterError, UsageError
+from jobmeter.recording import guard
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+
+class Complaints:
+    """What a run has complained about so far."""
+
+    __slots__ = ("_said", "strict")
+
+    def __init__(self, *, strict: bool = False) -> None:
+        self.strict = strict
+        self._said: set[str] = set()
+
+    def say(self, sentence: str, *, about: str = "") -> None:
+        """Tell a sentence, once per what it is about; as an error where the script is to be strict."""
+        if self.strict:
+            raise UsageError(sentence)
+        if (about or sentence) in self._said:
+            return
+        self._said.add(about or sentence)
+        say(sentence)
+
+    def failed(self, error: JobmeterError) -> None:
+        """Tell an expected error with its hint."""
+        if self.strict:
+            raise error
+        say(f"{error}; {error.hint}" if error.hint else str(error))
+
+    def attempt(self, action: "Callable[[], T]", what: str) -> "T | None":
+        """Do something for the training that must not hurt it; whatever goes wrong is told and costs data."""
+        if self.strict:
+            return action()
+        return guard.attempt(action, lambda error: self.say(f"{what} failed: {error}", about=what))
+
+
+def say(sentence: str) -> None:
+    """Print one line of our own."""
+    try:
+        print(f"jobmeter: {sentence}", file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        return  # nobody listens, or the stream is closed already

@@ -1,0 +1,229 @@
+"""Append whole lines from inside a training process: microseconds each, no thread, nothing to drain.
+
+A mapped file costs a copy into the page cache per line, and what is there outlives a `kill -9` of everybody.
+Room is set aside before it is touched: a hole in a mapped file on a full disk would be SIGBUS, the end of the
+training. While open, and after a crash, such a file ends in NUL bytes: the first NUL is its end. File systems
+that cannot promise the room (network, copy on write) get plain writes.
+"""
+
+import mmap
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    class Lines(Protocol):
+        """Where lines go."""
+
+        dropped: int
+
+        def put(self, line: bytes) -> None:
+            """Keep one line, its line end included, or count it as dropped."""
+
+        def close(self) -> None:
+            """Cut the file to what was written and give everything back."""
+
+
+PAGE = mmap.ALLOCATIONGRANULARITY
+_FIRST_BYTES, _LARGEST_BYTES = 64 << 10, 1 << 20
+_RETRY_SECONDS = 1.0
+_KEEPS_PROMISES = frozenset((b"ext2", b"ext3", b"ext4", b"f2fs", b"overlay", b"tmpfs", b"xfs"))
+"""File systems on which a successful posix_fallocate means that writing into the mapping cannot fail."""
+
+_CREATE = os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+class MappedLines:
+    """A file written through a window of memory that moves along; not for use by two processes."""
+
+    __slots__ = (
+        "_base",
+        "_end",
+        "_failed",
+        "_fd",
+        "_growing",
+        "_map",
+        "_retry_at",
+        "_room",
+        "_waiting",
+        "dropped",
+    )
+
+    def __init__(self, fd: int, failed: "Callable[[OSError], None]") -> None:
+        """Take over an empty file; OSError where it cannot be mapped."""
+        self._fd = fd
+        self._failed = failed
+        self._base = 0
+        self._end = 0
+        self._room = 0
+        self._retry_at = 0.0
+        self._growing = False
+        self._waiting: list[bytes] = []
+        self.dropped = 0
+        self._map = self._make_room(0, _FIRST_BYTES)
+
+    def put(self, line: bytes) -> None:
+        """Keep one line; a full disk costs lines, told once, and is tried again every second."""
+        size = len(line)
+        # no call between reading and writing `_end`: a signal handler that logs finds it moved already
+        begin = self._end
+        end = begin + size
+        if end > self._room:
+            self._put_after_growing(line)
+            return
+        self._end = end
+        self._map[begin:end] = line
+
+    def _put_after_growing(self, line: bytes) -> None:
+        if self._growing:
+            self._waiting.append(line)  # a signal handler logs while the window moves
+            return
+        self._growing = True
+        grown = self._grow(len(line))
+        self._growing = False
+        waiting, self._waiting = [line, *self._waiting], []
+        for one in waiting:
+            if grown:
+                self.put(one)
+            else:
+                self.dropped += 1
+
+    def _grow(self, needed: int) -> bool:
+        """Move the window on to new room; False when the disk has none."""
+        now = time.monotonic()
+        if now < self._retry_at:
+            return False
+        whole_pages = self._end - self._end % PAGE
+        base, end = self._base + whole_pages, self._end - whole_pages
+        least = -(-(end + needed) // PAGE) * PAGE
+        try:
+            window = self._widest(base, least, max(least, min(2 * self._room, _LARGEST_BYTES)))
+        except OSError as error:
+            self._retry_at = now + _RETRY_SECONDS
+            self._failed(error)
+            return False
+        self._map.close()
+        self._map, self._base, self._end = window, base, end
+        return True
+
+    def _widest(self, base: int, least: int, wanted: int) -> mmap.mmap:
+        """Make as much room as is wanted, or as there is: the last page of a disk still holds some lines."""
+        if wanted > least:
+            try:
+                return self._make_room(base, wanted)
+            except OSError:
+                return self._make_room(base, least)
+        return self._make_room(base, least)
+
+    def _make_room(self, base: int, size: int) -> mmap.mmap:
+        try:
+            os.posix_fallocate(self._fd, base, size)
+            window = mmap.mmap(self._fd, size, offset=base)
+        except OSError:
+            # what was set aside of it would keep the disk full
+            os.ftruncate(self._fd, self._base + self._room)
+            raise
+        self._room = size
+        return window
+
+    def close(self) -> None:
+        """Cut the file to what was written and give everything back."""
+        length = self._base + self._end
+        self._let_go()
+        try:
+            os.ftruncate(self._fd, length)
+        except OSError:
+            return _close(self._fd)  # it keeps its NUL bytes, which readers take for its end
+        return _close(self._fd)
+
+    def forget(self) -> None:
+        """Let go without touching the file: after a fork it is the parent's."""
+        self._let_go()
+        _close(self._fd)
+
+    def _let_go(self) -> None:
+        self._room = self._end = 0
+        self._retry_at = float("inf")
+        self._map.close()
+
+
+class WrittenLines:
+    """A file written with one call per line."""
+
+    __slots__ = ("_failed", "_fd", "_size", "_torn", "dropped")
+
+    def __init__(self, fd: int, failed: "Callable[[OSError], None]") -> None:
+        self._fd = fd
+        self._failed = failed
+        self._size = 0
+        self._torn = False
+        self.dropped = 0
+
+    def put(self, line: bytes) -> None:
+        """Keep one line whole or not at all."""
+        # half a line that could not be cut off again is ended, so that readers lose that one only
+        data = b"\n" + line if self._torn else line
+        try:
+            written = os.write(self._fd, data)
+        except OSError as error:
+            self.dropped += 1
+            self._failed(error)
+            return
+        if written == len(data):
+            self._size += written
+            self._torn = False
+            return
+        self.dropped += 1
+        self._cut_back(written)
+        self._failed(OSError(28, "no space left on device"))
+
+    def _cut_back(self, written: int) -> None:
+        try:
+            os.ftruncate(self._fd, self._size)
+        except OSError:
+            self._size += written
+            self._torn = True
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        _close(self._fd)
+
+    forget = close
+    """After a fork the descriptor is the parent's too, and stays open there."""
+
+
+def create(path: str, failed: "Callable[[OSError], None]", *, mapped: bool) -> "MappedLines | WrittenLines":
+    """Make a new file of lines; FileExistsError where another process has it, OSError where it cannot be."""
+    if mapped:
+        fd = os.open(path, os.O_RDWR | _CREATE, 0o600)
+        try:
+            return MappedLines(fd, failed)
+        except OSError:
+            # this file system, or this disk at this moment: a write tells which, line by line
+            return WrittenLines(fd, failed)
+    return WrittenLines(os.open(path, os.O_WRONLY | os.O_APPEND | _CREATE, 0o600), failed)
+
+
+def can_map(folder: str, proc: str = "/proc") -> bool:
+    """Tell whether the folder lies on a file system that keeps its promise of room."""
+    try:
+        device = os.stat(folder).st_dev
+        with open(f"{proc}/self/mountinfo", "rb") as file:
+            mounts = file.read()
+    except OSError:
+        return False
+    number = b" %d:%d " % (os.major(device), os.minor(device))
+    for mount in mounts.splitlines():
+        if number in mount:
+            return mount.partition(b" - ")[2].split(b" ", 1)[0] in _KEEPS_PROMISES
+    return False  # a subvolume of btrfs has a number that no mount has
+
+
+def _close(fd: int) -> None:
+    try:
+        os.close(fd)
+    except OSError:
+        return  # a network file system tells here that it lost something; there is nobody to tell

@@ -1,0 +1,83 @@
+"""What a run was told beside its steps: config and summary, as dicts that write themselves down."""
+
+from jobmeter.config import redaction
+from jobmeter.hooks import values
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Record = dict[str, object]
+
+
+def hidden(name: str, value: object) -> object:
+    """Hide secrets in a plain value, by the name it goes by and by its looks."""
+    if isinstance(value, str):
+        return _hidden_text(name, value)
+    if isinstance(value, dict):
+        return {key: hidden(key, item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [hidden(name, item) for item in value]
+    return value
+
+
+def _hidden_text(name: str, text: str) -> str:
+    announced = f"{name}="
+    redacted = redaction.redact_argv([announced + text])[0]
+    return redacted[len(announced) :] if redacted.startswith(announced) else redacted
+
+
+def document(given: object) -> "Record":
+    """Turn a config of any make into a plain dict without secrets; one that has no names is kept under `config`."""
+    found = values.plain(given)
+    named = found if isinstance(found, dict) else {"config": found}
+    return {key: hidden(key, item) for key, item in named.items()}
+
+
+class Told(dict[str, "Any"]):
+    """A dict whose changes are handed on, with its items as attributes too."""
+
+    _changed: "Callable[[Record], None]"
+
+    def __init__(self, changed: "Callable[[Record], None]") -> None:
+        super().__init__()
+        object.__setattr__(self, "_changed", changed)
+
+    def __setitem__(self, name: str, value: object) -> None:
+        super().__setitem__(name, value)
+        self._changed({name: value})
+
+    def __getattr__(self, name: str) -> object:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        self[name] = value
+
+    def update(self, *given: object, **named: object) -> None:
+        """Take over all of a dict, a dataclass, a Namespace or another config; its own values stay as they are."""
+        changes: Record = {}
+        for one in (*given, named):
+            found = values.fields(one)
+            changes.update({"config": one} if found is None else {str(key): found[key] for key in found})
+        if changes:
+            super().update(changes)
+            self._changed(changes)
+
+    def adopt(self, given: object) -> None:
+        """Take over a config that is written down elsewhere."""
+        found = values.fields(given)
+        super().update({"config": given} if found is None else {str(key): found[key] for key in found})
+
+    def setdefault(self, name: str, default: object = None) -> object:
+        """Give what is there, or take the default over."""
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def __reduce__(self) -> "tuple[type, tuple[Record]]":
+        # a copy is an ordinary dict: it tells nobody
+        return dict, (dict(self),)
