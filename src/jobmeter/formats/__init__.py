@@ -26,10 +26,6 @@ class Format(Protocol):
 
 ALL: dict[str, str] = {
     "duct": "jobmeter.formats.duct",
-    "nvidia_smi_csv": "jobmeter.formats.nvidia_smi_csv",
-    "nvidia_smi_dmon": "jobmeter.formats.nvidia_smi_dmon",
-    "nvidia_smi_table": "jobmeter.formats.nvidia_smi_table",
-    "nvidia_smi_xml": "jobmeter.formats.nvidia_smi_xml",
     "sacct": "jobmeter.formats.sacct",
     "scontrol": "jobmeter.formats.scontrol",
     "sdiag": "jobmeter.formats.sdiag",

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _INDEX_SECONDS = 0.1
 _CLOCK_STEP_SECONDS = 2.0
+_TRAINING_SECONDS = 10.0
+"""A job that ends sooner is not asked for checkpoints."""
 
 
 class Recorder:
@@ -115,10 +117,11 @@ class Recorder:
             self.event("clock_step", {"seconds": round(offset - self._offset, 3)})
             self._offset = offset
 
-    def event(self, kind: str, details: "Record") -> None:
-        """Write down that something happened, with the measurements of that moment."""
-        record: Record = {"timestamp": writer.timestamp(self._clock.wall()), "type": kind, "details": details}
-        if self._sampler is not None:
+    def event(self, kind: str, details: "Record", at: float | None = None) -> None:
+        """Write down that something happened, with the measurements of that moment unless it is past."""
+        stamp = writer.timestamp(self._clock.wall() if at is None else at)
+        record: Record = {"timestamp": stamp, "type": kind, "details": details}
+        if self._sampler is not None and at is None:
             known = {key: self._sampler.summary.latest(key) for key in _EVENT_KEYS}
             record["measurements"] = {key: value for key, value in known.items() if value is not None}
         self.plan.folder.events.append(record)
@@ -161,6 +164,7 @@ class Recorder:
         last_look = self._accounts if self._sampler is None and not children_left else self._last_sample
         facts = guard.attempt(lambda: last_look(children_left), self._broken) or {"samples": 0, "summary": {}}
         self._index_rest()
+        guard.attempt(self._note_checkpoints, self._broken)
         facts.update(_present("dropped", {**self.plan.folder.dropped(), **self._lost_output()}))
         headlines = report.headlines_of(facts)
         end = report.end_record(ending, began=self._timing.began, state=report.status(ending), facts=facts)
@@ -216,6 +220,17 @@ class Recorder:
                 {"count": len(left), "commands": sorted({str(one["command"]) for one in left})},
             )
         return left
+
+    def _note_checkpoints(self) -> None:
+        """Write down what a job that may have trained left on disk."""
+        lasted = self._clock.monotonic() - self._timing.began
+        cwd, command = self.plan.start.get("cwd"), self.plan.start.get("command")
+        if lasted < _TRAINING_SECONDS or not isinstance(cwd, str) or not isinstance(command, list):
+            return
+        from jobmeter.recording import checkpoints
+
+        for found in checkpoints.find(checkpoints.roots(command, cwd), self._clock.wall() - lasted):
+            self.event("checkpoint", found.details(), at=found.written_at)
 
     def _index_rest(self) -> None:
         for channel in self._outputs.channels:
