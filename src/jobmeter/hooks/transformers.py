@@ -1,0 +1,182 @@
+"""Hugging Face Trainer: `Trainer(callbacks=[JobmeterCallback()])`, or `register()` and `report_to="jobmeter"`.
+
+Rank 0 tells the metrics, which the Trainer has already averaged over the ranks; every rank tells its own
+step times. `batch_size` is what was asked for, over all ranks: the last batch of an epoch may be smaller.
+"""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from transformers import TrainerCallback
+
+from jobmeter.hooks import framework
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from transformers import TrainerControl, TrainerState, TrainingArguments
+
+    from jobmeter.hooks.run import Run
+
+NAME = "jobmeter"
+_NO_PROJECT = "huggingface"
+"""What `TrainingArguments.project` says when nobody set it."""
+
+
+class JobmeterCallback(TrainerCallback):
+    """Tell jobmeter what a Trainer logs, how long its steps take, and where its checkpoints are."""
+
+    def __init__(self, run: "Run | None" = None, **init: Any) -> None:
+        self._given = run
+        self._init = init
+        self._run: Run | None = None
+        self._clock = framework.StepClock()
+
+    def _open(self, args: "TrainingArguments", state: "TrainerState", model: object = None) -> "Run":
+        if self._run is None:
+            named = {"project": _project(args), "name": _name(args)}
+            init = {key: value for key, value in named.items() if value} | self._init
+            self._run = framework.open_run(self._given, config=_config(args, model), **init)
+        return self._run
+
+    def on_train_begin(
+        self, args: "TrainingArguments", state: "TrainerState", control: "TrainerControl", **more: Any
+    ) -> None:
+        """Open the run and note how the training is set up."""
+        run = self._open(args, state, more.get("model"))
+        if state.is_world_process_zero:
+            run.event("training_start", {"step": state.global_step, "max_steps": state.max_steps})
+        self._clock.restart()
+
+    def on_epoch_begin(
+        self, args: "TrainingArguments", state: "TrainerState", control: "TrainerControl", **more: Any
+    ) -> None:
+        """Begin the epoch's first step."""
+        self._clock.restart()
+
+    def on_step_begin(
+        self, args: "TrainingArguments", state: "TrainerState", control: "TrainerControl", **more: Any
+    ) -> None:
+        """Note that the batches of the step are there."""
+        self._clock.data_ready()
+
+    def on_step_end(
+        self, args: "TrainingArguments", state: "TrainerState", control: "TrainerControl", **more: Any
+    ) -> None:
+        """Tell how long the step took, on every rank."""
+        seconds = self._clock.lap()
+        seconds["batch_size"] = _batch_size(args, state)
+        self._open(args, state).log(seconds, step=state.global_step)
+
+    def on_log(
+        self,
+        args: "TrainingArguments",
+        state: "TrainerState",
+        control: "TrainerControl",
+        logs: "Mapping[str, object] | None" = None,
+        **more: Any,
+    ) -> None:
+        """Tell what the Trainer logs; its last row sums up the run and belongs to no step."""
+        if not logs or not state.is_world_process_zero:
+            return
+        run = self._open(args, state, more.get("model"))
+        if "train_runtime" in logs and "train_loss" in logs:
+            run.summary.update(logs)
+        else:
+            run.log(logs, step=state.global_step)
+
+    def on_evaluate(
+        self, args: "TrainingArguments", state: "TrainerState", control: "TrainerControl", **more: Any
+    ) -> None:
+        """Leave the evaluation out of the next step's time."""
+        self._clock.restart()
+
+    def on_predict(
+        self,
+        args: "TrainingArguments",
+        state: "TrainerState",
+        control: "TrainerControl",
+        metrics: "Mapping[str, object]",
+        **more: Any,
+    ) -> None:
+        """Keep the metrics of a prediction with the run."""
+        if state.is_world_process_zero:
+            self._open(args, state, more.get("model")).summary.update(metrics)
+
+    def on_save(
+        self, args: "TrainingArguments", state: "TrainerState", control: "TrainerControl", **more: Any
+    ) -> None:
+        """Tell where the checkpoint is; its saving is no part of a step."""
+        if state.is_world_process_zero:
+            details: dict[str, object] = {"step": state.global_step}
+            path = os.path.join(str(args.output_dir), f"checkpoint-{state.global_step}")
+            if os.path.isdir(path):
+                details["path"] = os.path.abspath(path)
+            self._open(args, state).event("checkpoint", details)
+        self._clock.restart()
+
+    def on_train_end(
+        self, args: "TrainingArguments", state: "TrainerState", control: "TrainerControl", **more: Any
+    ) -> None:
+        """Tell that the training is over, and which checkpoint was its best."""
+        if not state.is_world_process_zero:
+            return
+        run = self._open(args, state)
+        run.event("training_end", {"step": state.global_step})
+        if state.best_model_checkpoint is not None:
+            best = {"best_metric": state.best_metric, "best_model_checkpoint": state.best_model_checkpoint}
+            run.summary.update(best)
+
+
+def register() -> None:
+    """Make `TrainingArguments(report_to="jobmeter")` known to the Trainer, and part of "all"."""
+    from transformers import integrations
+    from transformers.integrations import integration_utils
+
+    if NAME in integration_utils.INTEGRATION_TO_CALLBACK:
+        return
+    integration_utils.INTEGRATION_TO_CALLBACK[NAME] = JobmeterCallback
+    others = integration_utils.get_available_reporting_integrations
+
+    def available() -> list[str]:
+        return [*others(), NAME]
+
+    integration_utils.get_available_reporting_integrations = available
+    integrations.get_available_reporting_integrations = available
+
+
+def _project(args: "TrainingArguments") -> str | None:
+    project = getattr(args, "project", None)
+    return None if project == _NO_PROJECT else project
+
+
+def _name(args: "TrainingArguments") -> str | None:
+    # older releases fill the name in from the output folder
+    return None if args.run_name == args.output_dir else args.run_name
+
+
+def _batch_size(args: "TrainingArguments", state: "TrainerState") -> int:
+    per_device = state.train_batch_size or args.train_batch_size
+    return int(per_device * args.gradient_accumulation_steps * args.world_size)
+
+
+def _config(args: "TrainingArguments", model: Any) -> dict[str, object]:
+    """Describe the training: its arguments as they are called, the model's and the adapter's apart."""
+    config: dict[str, object] = args.to_dict()
+    config["world_size"] = args.world_size
+    for name in ("config", "peft_config"):
+        described = getattr(model, name, None)
+        if described is not None:
+            config[f"model_{name}"] = _plain(described)
+    if hasattr(model, "num_parameters"):
+        config["model_parameters"] = model.num_parameters()
+    return config
+
+
+def _plain(described: Any) -> object:
+    """Turn a configuration object, or the adapters' dict of them, into plain values."""
+    if hasattr(described, "to_dict"):
+        return described.to_dict()
+    if isinstance(described, dict):
+        return {name: _plain(part) for name, part in described.items()}
+    return described

@@ -1,0 +1,52 @@
+"""A Lightning fit against Lightning's own CSVLogger."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.training import Training
+
+Train = Callable[..., Training]
+
+
+def own(training: Training, metric: str) -> dict[int, float]:
+    rows = training.rows("own/version_0/metrics.csv")
+    return {int(row["step"]): float(row[metric]) for row in rows if row[metric]}
+
+
+@pytest.fixture(scope="module")
+def logged(train: Train) -> Training:
+    return train("lightning_fit", "logger")
+
+
+@pytest.mark.parametrize("metric", ["train_loss", "lr", "samples_per_second", "val_loss", "epoch"])
+def test_the_logger_tells_what_the_csv_logger_wrote(logged: Training, metric: str) -> None:
+    assert logged.series(metric) == pytest.approx(own(logged, metric), rel=1e-7)
+
+
+def test_every_step_of_the_fit_is_told(logged: Training) -> None:
+    assert list(logged.series("train_loss")) == list(range(16))
+    assert list(logged.series("step_seconds")) == list(range(16))
+    assert set(logged.series("batch_size").values()) == {4}
+
+
+def test_hyperparameters_become_the_configuration(logged: Training) -> None:
+    assert logged.sdk()["config"]["rate"] == 0.05
+
+
+def test_a_checkpoint_is_an_event_that_leads_to_a_file(logged: Training) -> None:
+    checkpoints = logged.events("checkpoint")
+    assert [checkpoint["step"] for checkpoint in checkpoints] == [8, 16]
+    assert Path(checkpoints[-1]["path"]).exists()
+
+
+def test_the_end_of_the_fit_is_told(logged: Training) -> None:
+    assert logged.events("training_end") == [{"status": "success"}]
+
+
+def test_fabric_logs_through_the_same_logger(train: Train) -> None:
+    fabric = train("fabric_loop")
+    losses = {int(row["step"]): float(row["loss"]) for row in fabric.rows("own.csv")}
+    assert fabric.series("loss") == losses
+    assert fabric.sdk()["project"] == "lines"
