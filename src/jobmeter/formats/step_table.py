@@ -1,0 +1,120 @@
+"""Any other table of training metrics: CSV or JSON lines with a step (or epoch) and a loss. The last resort.
+
+What misleads: a table without a step column has only epochs, which then are the steps; a column named `time` may be
+a duration, so only one that holds dates is taken for a clock.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from jobmeter.errors import UsageError
+from jobmeter.formats import (
+    content,
+    csv_table,
+    figures,
+    lightning_csv,
+    loose_json,
+    training,
+    ugro,
+    ultralytics,
+)
+from jobmeter.model.imported import Imported
+from jobmeter.model.view import Step
+
+FORMAT = "step_table"
+_STEPS = (
+    "step",
+    "global_step",
+    "_step",
+    "train_step",
+    "training_step",
+    "iteration",
+    "iter",
+    "num_updates",
+    "epoch",
+)
+_MOMENTS = ("timestamp", "_timestamp", "wall_time", "time", "created_at", "datetime", "date")
+_RANKS = ("rank", "global_rank")
+_METRIC = re.compile(
+    r"(?:^|[^a-z])(?:\w*loss|acc|accuracy|lr|learning_rate|perplexity|ppl|reward|grad_norm|f1|bleu|mfu)(?:$|[^a-z])",
+    re.IGNORECASE,
+)
+
+Record = dict[str, object]
+
+
+def sniff(head: bytes, name: str) -> float:
+    """Claim weakly, and only a table that names both its steps and a metric of training and is no other's."""
+    if any(known.sniff(head, name) for known in (lightning_csv, ugro, ultralytics)):
+        return 0.0
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+        return 0.3 if _is_step_line(head) else 0.0
+    if not name.lower().endswith((".csv", ".tsv", ".txt", ".log")):
+        return 0.0
+    found = csv_table.sniffed(head)
+    step = found[0].find(*_STEPS) if found is not None else None
+    if found is None or step is None or not any(_METRIC.search(each) for each in found[0].names):
+        return 0.0
+    first = found[1]
+    return 0.3 if not first or figures.whole(first.get(step)) is not None else 0.0
+
+
+def _is_step_line(head: bytes) -> bool:
+    lines = [line for line in content.whole_lines(head) if line.strip()]
+    first = loose_json.parse_object(lines[0]) if lines else None
+    if first is None:
+        return False
+    metrics = figures.metrics(first)
+    return _number(first) is not None and any(_METRIC.search(name) for name in metrics)
+
+
+def parse(path: Path) -> Iterable[Imported]:
+    """Read the table."""
+    with path.open("rb") as file:
+        is_json = file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+    if is_json:
+        steps = training.Again(lambda: _json_steps(path))
+        lines = sum(1 for line in content.lines(path) if line.strip())
+        dropped = lines - sum(1 for _ in steps)
+    else:
+        table = csv_table.table(path, FORMAT, *_STEPS)
+        if table is None:
+            raise UsageError(
+                f"{path.name}: no table with a step column", hint=f"name one of {', '.join(_STEPS)}"
+            )
+        steps, dropped = training.Again(table.steps), table.dropped()
+    if not training.survey(steps).count:
+        raise training.nothing("no row has a step and a number")
+    told = training.Told(
+        format=FORMAT,
+        digest=content.digest([path]),
+        sources=(path,),
+        steps=steps,
+        dropped={"rows": dropped},
+    )
+    return (training.imported(told),)
+
+
+def _json_steps(path: Path) -> Iterator[Step]:
+    without = frozenset((*_MOMENTS, *_RANKS))
+    for line in content.lines(path):
+        row = loose_json.parse_object(line) or {}
+        found = _number(row)
+        if found is None:
+            continue
+        name, number = found
+        metrics = figures.metrics(row, without=without | {name})
+        if not metrics:
+            continue
+        moment = next((m for each in _MOMENTS if (m := figures.moment(row.get(each))) is not None), None)
+        rank = next((r for each in _RANKS if (r := figures.whole(row.get(each))) is not None), 0)
+        yield Step(timestamp=moment, step=number, rank=rank, source=FORMAT, metrics=metrics)
+
+
+def _number(row: Record) -> tuple[str, int] | None:
+    for name in _STEPS:
+        number = figures.whole(row.get(name))
+        if number is not None:
+            return name, number
+    return None
