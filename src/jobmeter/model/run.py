@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from jobmeter.model.measurement import Measurement
+from jobmeter.model.steps import StepSummary
 
 Value = int | float | str
 """One stored value of one instance; a tally is a mapping of state to samples seen."""
@@ -91,7 +92,11 @@ class Run:
     message: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    group: str | None = None
     ranks: tuple[int, ...] = ()
+    """The ranks of a distributed job that were seen; empty for a job of one process."""
+    world_size: int | None = None
+    """How many ranks the job said it has."""
     host: str | None = None
     user: str | None = None
     exit_code: int | None = None
@@ -104,6 +109,9 @@ class Run:
     samples: int | None = None
     headline: dict[str, Headline] = field(default_factory=dict)
     summary: dict[str, Value] = field(default_factory=dict)
+    steps: StepSummary | None = None
+    results: dict[str, Value] = field(default_factory=dict)
+    """What the job itself said it came to: the SDK's `run.summary`."""
     by_command: tuple[CommandShare, ...] = ()
     limits: Limits = Limits()
     provenance: Provenance = Provenance()

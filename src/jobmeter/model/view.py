@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 
 from jobmeter.model.run import Run, Value
+from jobmeter.model.steps import Step as Step  # noqa: PLC0414  # part of what a view shows
+from jobmeter.model.steps import Steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,20 +32,6 @@ class Series:
     """Seconds each counter delta covers, so that a rate is values / spans; None for gauges."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One step of a training loop."""
-
-    timestamp: float | None
-    """Wall clock; None where the source says nothing about time."""
-    step: int
-    rank: int
-    source: str
-    """Who told: `sdk`, `log:<parser>`, or the format the step was imported from."""
-    metrics: dict[str, float | int]
-    """By the name the source gave; whole numbers stay whole, whatever their size."""
-
-
 SEVERE_EVENTS = frozenset(("memory_threshold", "oom_kill", "source_failed", "timeout"))
 """Types of events that a person looking at a run should not miss."""
 
@@ -57,6 +45,8 @@ class Event:
     details: dict[str, object] = field(default_factory=dict)
     config: dict[str, object] = field(default_factory=dict)
     measurements: dict[str, Value] = field(default_factory=dict)
+    rank: int | None = None
+    """Set where one rank of a distributed job told it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,4 +72,4 @@ class RunView:
     series: dict[tuple[str, str], Series]
     events: tuple[Event, ...] = ()
     processes: tuple[Process, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: Steps = field(default_factory=Steps)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jobmeter.probes import procfs
-from jobmeter.runfolder import lines
+from jobmeter.runfolder import lines, sdkfiles
 
-BEAT_FILES = ("usage.jsonl", "events.jsonl", "run.jsonl", "stdout", "stderr")
+BEAT_FILES = frozenset(("usage.jsonl", "events.jsonl", "run.jsonl", "stdout", "stderr"))
 LEAST_SILENCE_SECONDS = 30.0
 """Clocks of two hosts and caches of a shared file system differ by less than this."""
 SETTLED_SECONDS = 86400.0
@@ -70,10 +70,13 @@ def _by_beat(start: lines.Record, folder: Path, now: float) -> Verdict:
 
 
 def _changed(folder: Path) -> list[float]:
+    """List when files last grew: the recorder's, and those of the job's own processes."""
     times = []
-    for name in BEAT_FILES:
+    for name in os.listdir(folder):
+        if name not in BEAT_FILES and not sdkfiles.is_mapped(name):
+            continue
         try:
             times.append(os.stat(folder / name).st_mtime)
         except OSError:
-            continue  # not every run has every file
+            continue  # compressed and replaced between listing and asking
     return times

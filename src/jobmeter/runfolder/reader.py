@@ -13,43 +13,19 @@ from pathlib import Path
 from jobmeter.model import measurement
 from jobmeter.model.measurement import Measurement
 from jobmeter.model.run import CommandShare, Limits, Output, Provenance, Run, Status, Value
-from jobmeter.model.view import Event, Step, Window
-from jobmeter.runfolder import lines, liveness, tailer
+from jobmeter.model.steps import Step, as_json
+from jobmeter.model.view import Event, Window
+from jobmeter.runfolder import lines, liveness, sdkfiles, tailer
 
 UNREADABLE = "unreadable_lines"
 RECORD_TYPES = ("start", "context", "end")
 
-_TAKEN = frozenset(
-    [
-        "type",
-        "schema",
-        "run_id",
-        "job_id",
-        "command",
-        "cwd",
-        "name",
-        "project",
-        "message",
-        "tags",
-        "started_at",
-        "outputs",
-        "measurements",
-        "status",
-        "exit_code",
-        "signal",
-        "ended_at",
-        "wall_seconds",
-        "samples",
-        "summary",
-        "by_command",
-        "inexact",
-        "dropped",
-        "timestamp",
-        "host",
-        "host_details",
-        "provenance",
-    ]
-)
+_TAKEN = frozenset((
+    "type", "schema", "run_id", "job_id", "command", "cwd", "name",
+    "project", "message", "tags", "started_at", "outputs", "measurements", "status",
+    "exit_code", "signal", "ended_at", "wall_seconds", "samples", "summary", "by_command",
+    "inexact", "dropped", "timestamp", "host", "host_details", "provenance",
+))  # fmt: skip
 """Fields of records that have their own place in a Run; every other field is its context."""
 
 
@@ -61,6 +37,7 @@ class Facts:
     merged: lines.Record
     definitions: dict[str, Measurement]
     notes: list[lines.Record]
+    told: sdkfiles.Told
     unreadable: int
 
 
@@ -100,6 +77,8 @@ def read_facts(folder: Path) -> Facts:
             continue
         if kind not in RECORD_TYPES:
             continue  # a newer recorder's record: its meaning is not known here
+        if kind == "start" and "end" in by_type:
+            _reopen(by_type, merged)
         by_type[kind] = by_type.get(kind, {}) | record
         _merge(merged, record)
         definitions |= _definitions(record)
@@ -109,7 +88,14 @@ def read_facts(folder: Path) -> Facts:
             unreadable += 1
         else:
             notes.append(record)
-    return Facts(by_type, merged, definitions, notes, unreadable)
+    told = sdkfiles.read(folder)
+    return Facts(by_type, merged, definitions, notes, told, unreadable + told.unreadable)
+
+
+def _reopen(by_type: dict[str, lines.Record], merged: lines.Record) -> None:
+    """A run that began again after its end has not ended."""
+    for key in by_type.pop("end"):
+        merged.pop(key, None)
 
 
 def _records(folder: Path, name: str) -> Iterator[lines.Record | None]:
@@ -145,13 +131,21 @@ def _definitions(record: lines.Record) -> dict[str, Measurement]:
 
 
 def _status(facts: Facts, folder: Path, machine: liveness.Here, now: float) -> tuple[Status, bool]:
-    end = facts.by_type.get("end")
+    end, start = facts.by_type.get("end"), facts.by_type.get("start", {})
+    by_own_word = _own_word(facts, start)
     if end is not None:
-        return _ended(end), True
-    verdict = liveness.judge(facts.by_type.get("start", {}), folder, machine, now)
+        status = _ended(end)
+        return (by_own_word if status is Status.LOST and by_own_word else status), True
+    verdict = liveness.judge(start, folder, machine, now)
     if not verdict.alive:
-        return Status.LOST, verdict.final
+        return by_own_word or Status.LOST, verdict.final
     return (Status.PAUSED if _paused(folder) else Status.RUNNING), verdict.final
+
+
+def _own_word(facts: Facts, start: lines.Record) -> Status | None:
+    """Ask the job's own process how it ended: a recorder that only attached cannot know."""
+    outcome = facts.told.outcome()
+    return None if outcome is None or not start.get("attached") else _ended(outcome)
 
 
 def _ended(end: lines.Record) -> Status:
@@ -165,19 +159,19 @@ def _ended(end: lines.Record) -> Status:
 def _paused(folder: Path) -> bool:
     """A job is paused while the last of its stops and continuations is a stop."""
     last = ""
-    for event in read_events(folder):
+    for event in read_events(folder, sdkfiles.RECORDER_EVENTS):
         if event.type in ("stopped", "continued"):
             last = event.type
     return last == "stopped"
 
 
 def _run(facts: Facts, folder: Path, status: Status) -> Run:
-    merged = facts.merged
-    tags = {str(key): str(value) for key, value in lines.mapping(merged.get("tags")).items()}
-    named: lines.Record = {key: merged.get(key) for key in ("name", "project")}
+    merged, told = facts.merged, facts.told
+    tags = _tags(told.facts.get("tags")) | _tags(merged.get("tags"))
+    named: lines.Record = {key: merged.get(key) or told.facts.get(key) for key in ("name", "project")}
     texts = _apply(facts.notes, tags, named)
     user = lines.mapping(merged.get("user"))
-    started_at, ended_at = lines.moment(merged.get("started_at")), lines.moment(merged.get("ended_at"))
+    outcome = _outcome(facts)
     return Run(
         run_id=lines.text(merged.get("run_id")) or folder.name,
         job_id=lines.text(merged.get("job_id")) or lines.text(merged.get("run_id")) or folder.name,
@@ -186,18 +180,22 @@ def _run(facts: Facts, folder: Path, status: Status) -> Run:
         cwd=lines.text(merged.get("cwd")),
         name=lines.text(named["name"]),
         project=lines.text(named["project"]),
-        message=lines.text(merged.get("message")),
+        message=lines.text(merged.get("message")) or lines.text(told.facts.get("notes")),
         tags=tags,
         notes=tuple(texts),
+        group=lines.text(told.facts.get("group")),
+        ranks=told.ranks,
+        world_size=told.world_size,
         host=lines.text(merged.get("host")),
         user=lines.text(user.get("name")) or (str(user["uid"]) if "uid" in user else None),
-        exit_code=lines.whole(merged.get("exit_code")),
-        signal=lines.text(merged.get("signal")),
-        started_at=started_at,
-        ended_at=ended_at,
+        exit_code=lines.whole(outcome.get("exit_code")),
+        signal=lines.text(outcome.get("signal")),
+        started_at=lines.moment(merged.get("started_at")),
+        ended_at=lines.moment(outcome.get("ended_at")),
         wall_seconds=lines.number(merged.get("wall_seconds")),
         samples=lines.whole(merged.get("samples")),
         summary=_values(merged.get("summary")),
+        results=_results(told.summary),
         by_command=_shares(merged.get("by_command")),
         limits=_limits(merged.get("limits")),
         provenance=_provenance(facts),
@@ -205,8 +203,44 @@ def _run(facts: Facts, folder: Path, status: Status) -> Run:
         folder=str(folder),
         disk_bytes=disk_bytes(folder),
         definitions=facts.definitions,
-        context=_context(merged),
+        context=_context(merged) | _told_context(told, merged),
     )
+
+
+def _outcome(facts: Facts) -> lines.Record:
+    """Take the end record, and what the job said itself where an attached recorder could not tell."""
+    end = facts.by_type.get("end", {})
+    outcome = facts.told.outcome()
+    known = end.get("exit_code") is not None or end.get("signal") is not None
+    if outcome is None or known or not facts.by_type.get("start", {}).get("attached"):
+        return end
+    told = {"exit_code": outcome.get("exit_code"), "ended_at": outcome.get("timestamp")}
+    return told | {key: value for key, value in end.items() if value is not None}
+
+
+def _tags(raw: object) -> dict[str, str]:
+    """Take tags as names with values, or as the list of words that trackers know."""
+    if isinstance(raw, list):
+        return {str(word): "true" for word in raw}
+    return {str(key): str(value) for key, value in lines.mapping(raw).items()}
+
+
+def _told_context(told: sdkfiles.Told, merged: lines.Record) -> lines.Record:
+    names = ("job_type", "argv", "packages", "python", "git")
+    known = {key: told.facts[key] for key in names if key in told.facts and key not in merged}
+    config = lines.mapping(merged.get("config")) | told.config
+    return known | ({"config": config} if config else {})
+
+
+def _results(summary: lines.Record) -> dict[str, Value]:
+    """Keep what a job said it came to: numbers and words; a number that is not finite by its word."""
+    found: dict[str, Value] = {}
+    for key, value in summary.items():
+        if isinstance(value, str):
+            found[key] = value
+        elif isinstance(value, int | float):
+            found[key] = as_json(value)
+    return found
 
 
 def _context(merged: lines.Record) -> lines.Record:
@@ -331,19 +365,22 @@ def read_windows(folder: Path, offset: int = 0) -> Iterator[Window]:
 
 def read_steps(folder: Path) -> Iterator[Step]:
     """Yield the steps of a training loop, of every rank that wrote any."""
-    names = {name.removesuffix(".gz") for name in os.listdir(folder) if name.startswith("steps.")}
-    for name in sorted(name for name in names if name.endswith(".jsonl")):
-        for piece in tailer.pieces(folder, name, closed=True):
-            for line in piece.lines:
-                step = lines.step(line)
-                if step is not None:
-                    yield step
+    for name in sdkfiles.names(os.listdir(folder), sdkfiles.STEPS):
+        for line in _lines(folder, name):
+            step = lines.step(line)
+            if step is not None:
+                yield step
 
 
-def read_events(folder: Path, offset: int = 0) -> Iterator[Event]:
-    """Yield every event from a byte offset on."""
-    for piece in tailer.pieces(folder, "events.jsonl", offset, closed=True):
-        for line in piece.lines:
+def read_events(folder: Path, name: str | None = None) -> Iterator[Event]:
+    """Yield every event, of one file or of the recorder and of every rank."""
+    for file in sdkfiles.names(os.listdir(folder), sdkfiles.EVENTS) if name is None else [name]:
+        for line in _lines(folder, file):
             event = lines.event(line)
             if event is not None:
                 yield event
+
+
+def _lines(folder: Path, name: str) -> Iterator[bytes]:
+    for piece in tailer.pieces(folder, name, closed=True, mapped=sdkfiles.is_mapped(name)):
+        yield from piece.lines

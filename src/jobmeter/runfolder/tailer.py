@@ -2,6 +2,9 @@
 
 Offsets count bytes of the uncompressed file, so they stay true when `usage.jsonl` becomes
 `usage.jsonl.gz`. A last line without its newline is left for the next call unless the writer is gone.
+
+Files of a job's own process are mapped into its memory and set aside in advance: while it writes, and after
+it was killed, they end in zero bytes, which are no lines and may become some.
 """
 
 import os
@@ -40,11 +43,17 @@ def size(folder: Path, name: str) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def pieces(folder: Path, name: str, offset: int = 0, *, closed: bool = False) -> Iterator[Piece]:
-    """Yield the whole lines past `offset`; `closed` also takes a last line that has no newline."""
+def pieces(
+    folder: Path, name: str, offset: int = 0, *, closed: bool = False, mapped: bool = False
+) -> Iterator[Piece]:
+    """Yield the whole lines past `offset`; `closed` also takes a last line that has no newline.
+
+    A `mapped` file ends where zero bytes begin.
+    """
     rest = b""
     begin = offset
-    for block in _blocks(folder, name, offset):
+    found = blocks(folder, name, offset)
+    for block in _before_zeros(found, closed=closed) if mapped else found:
         head, newline, tail = block.rpartition(b"\n")
         if newline:
             whole = rest + head
@@ -61,7 +70,28 @@ def pieces(folder: Path, name: str, offset: int = 0, *, closed: bool = False) ->
         yield Piece([rest], begin + len(rest), torn=True)
 
 
-def _blocks(folder: Path, name: str, offset: int) -> Iterator[bytes]:
+def _before_zeros(found: Iterator[bytes], *, closed: bool) -> Iterator[bytes]:
+    """Cut at the first zero byte; in a file that is still written no line beyond it is known to be whole."""
+    line_begins = True
+    for block in found:
+        zero = block.find(b"\0")
+        if zero < 0:
+            yield block
+        elif not closed or not block[zero:].strip(b"\0"):
+            yield block[:zero]
+            return
+        else:
+            # bytes follow, so it was garbage in a line; only zeros that begin a line end the file
+            end = 0 if zero == 0 and line_begins else block.find(b"\n\0") + 1
+            if end or (zero == 0 and line_begins):
+                yield block[:end]
+                return
+            yield block
+        line_begins = block.endswith(b"\n")
+
+
+def blocks(folder: Path, name: str, offset: int = 0) -> Iterator[bytes]:
+    """Yield the bytes of a file past `offset`, plain or compressed."""
     plain = _open(folder / name)
     if plain is not None:
         with plain as file:

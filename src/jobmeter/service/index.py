@@ -38,6 +38,8 @@ class Refreshed:
     """By folder name: why it is no run."""
     unreadable: dict[str, str] = field(default_factory=dict)
     """By folder name: why the run in it could not be read."""
+    unsearched: list[str] = field(default_factory=list)
+    """Runs with more output than one look searches for steps."""
 
 
 class Index:
@@ -48,6 +50,7 @@ class Index:
         self._store = store
         self._path = path
         self._warn = warn
+        self._unsearched: frozenset[str] = frozenset()
 
     def __enter__(self) -> Self:
         return self
@@ -84,6 +87,23 @@ class Index:
             self._store = stores.load("memory").open_store(Path())
         return self._refresh(wait_seconds)
 
+    def search(self, run_id: str) -> None:
+        """Search what is left of a run's output for steps, however long that takes."""
+        if run_id not in self._unsearched:
+            return
+        folder = list_folders(self.home).get(run_id)
+        if folder is None:
+            return
+        machine, now = liveness.here(), time.time()
+        try:
+            with self._store.writing(WAIT_SECONDS):
+                everything = indexing.ALL_OUTPUT
+                indexing.index_run(
+                    self._store, run_id, folder / run_id, machine, now, output_bytes=everything
+                )
+        except (StoreError, OSError) as error:
+            self._warn(f"the output of {run_id} was not searched to its end: {error}")
+
     def rebuild(self) -> Refreshed:
         """Throw the index away and build it again."""
         with self._store.writing(WAIT_SECONDS):
@@ -99,6 +119,7 @@ class Index:
                 # another process may have done it all while this one waited
                 work = self._work(folders)
                 self._carry_out(folders, work)
+        self._unsearched = frozenset(work.done.unsearched)
         for name, reason in list(work.done.unreadable.items())[:1]:
             others = f" and {len(work.done.unreadable) - 1} more" if len(work.done.unreadable) > 1 else ""
             self._warn(f"cannot read run folder {name}{others}: {reason}")
@@ -143,13 +164,20 @@ class Index:
         for run_id in work.gone:
             self._store.forget(run_id)
             done.forgotten.append(run_id)
-        for run_id in work.todo:
+        left_bytes = indexing.OUTPUT_BYTES
+        # the newest first: they are asked for first, and what is searched in one look is bounded
+        for run_id in reversed(work.todo):
+            folder = folders[run_id] / run_id
             try:
-                indexing.index_run(self._store, run_id, folders[run_id] / run_id, machine, now)
+                look = indexing.index_run(self._store, run_id, folder, machine, now, output_bytes=left_bytes)
             except OSError as error:
                 done.unreadable[run_id] = reason_of(error)
                 continue
+            left_bytes -= look.output_bytes
             done.indexed.append(run_id)
+            if not look.complete:
+                done.unsearched.append(run_id)
+        done.indexed.reverse()
         if work.since != work.until:
             self._store.set_position(_HOME, CHANGES, work.until)
 

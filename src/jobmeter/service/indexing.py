@@ -1,6 +1,7 @@
 """One run folder into the store: its new bytes, its facts, and the numbers that are computed on reading."""
 
 import dataclasses
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,25 +12,52 @@ import msgspec
 from jobmeter.aggregation import headline
 from jobmeter.model.measurement import Kind, Measurement, Scope, Stat
 from jobmeter.model.run import LIVE, Headline, Run, Status, Value
+from jobmeter.model.steps import Step
 from jobmeter.model.view import Event, Window
-from jobmeter.runfolder import lines, liveness, reader, tailer
-from jobmeter.service import fields
+from jobmeter.runfolder import lines, liveness, reader, sdkfiles, tailer
+from jobmeter.service import fields, output_steps, step_summary
 from jobmeter.stores import Batch, Position, Statistics, Store
 
-USAGE, EVENTS = "usage.jsonl", "events.jsonl"
+USAGE = "usage.jsonl"
 UNSUMMED = LIVE | {Status.LOST}
 """Runs without an end record."""
+OUTPUT_BYTES = 64 << 20
+"""How much output one look searches for steps; the next look goes on."""
+ALL_OUTPUT = 1 << 62
 
 
-def index_run(store: Store, run_id: str, folder: Path, machine: liveness.Here, now: float) -> None:
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look at a folder came to."""
+
+    output_bytes: int
+    """How much output was searched."""
+    complete: bool
+    """Nothing that could be read was left for the next look."""
+
+
+def index_run(
+    store: Store,
+    run_id: str,
+    folder: Path,
+    machine: liveness.Here,
+    now: float,
+    *,
+    output_bytes: int = OUTPUT_BYTES,
+) -> Look:
     """Bring the index up to what a folder holds; OSError when the folder cannot be read."""
     since = store.positions(run_id)
     if _shrank(folder, since):
         store.forget(run_id)
         since = {}
     # the facts first: once they say that the run ended, every other file is whole
-    run, final = reader.read_run_and_finality(folder, machine=machine, now=now)
-    _append(store, dataclasses.replace(run, run_id=run_id), folder, since, final=final)
+    run, ended = reader.read_run_and_finality(folder, machine=machine, now=now)
+    adding = _Adding(store, dataclasses.replace(run, run_id=run_id), folder, since, closed=ended)
+    last = adding.windows()
+    adding.steps()
+    look = adding.output(output_bytes)
+    adding.finish(last, final=ended and look.complete)
+    return look
 
 
 def _shrank(folder: Path, since: dict[str, Position]) -> bool:
@@ -38,67 +66,141 @@ def _shrank(folder: Path, since: dict[str, Position]) -> bool:
     return any(size is not None and size < since[file].offset for file, size in sizes.items())
 
 
-def _append(store: Store, run: Run, folder: Path, since: dict[str, Position], *, final: bool) -> None:
-    known = {EVENTS: since.get(EVENTS, Position(0)), USAGE: since.get(USAGE, Position(0))}
-    last = _Part((), known[USAGE])
-    for part in _read_usage(folder, known[USAGE], closed=final):
-        if last.windows:
-            known = _append_part(store, run, last, known)
-        last = part
-    if last.windows and run.status in UNSUMMED:
-        # its numbers so far are computed from the index, which must hold these windows first
-        known = _append_part(store, run, last, known)
-        last = _Part((), last.until)
-    events, until_events = _read_events(folder, known[EVENTS], closed=final)
-    until = {USAGE: last.until, EVENTS: until_events}
-    run = _count_unreadable(run, last.until.bad_lines + until_events.bad_lines)
-    run = with_headline(_with_summary(run, store))
-    store.append(_batch(run, final=final, windows=last.windows, events=events, since=known, until=until))
-
-
-def _append_part(store: Store, run: Run, part: "_Part", since: dict[str, Position]) -> dict[str, Position]:
-    until = {**since, USAGE: part.until}
-    store.append(_batch(run, final=False, windows=part.windows, events=(), since=since, until=until))
-    return until
-
-
-def _batch(
-    run: Run,
-    *,
-    final: bool,
-    windows: Sequence[Window],
-    events: Sequence[Event],
-    since: dict[str, Position],
-    until: dict[str, Position],
-) -> Batch:
-    named = fields.of_run(dataclasses.replace(run, summary={}))
-    return Batch(run=run, final=final, fields=named, windows=windows, events=events, since=since, until=until)
-
-
 @dataclass(frozen=True, slots=True)
 class _Part:
     windows: Sequence[Window]
     until: Position
 
 
-def _read_usage(folder: Path, since: Position, *, closed: bool) -> Iterator[_Part]:
-    window_reader = lines.WindowReader()
-    skipped = since.bad_lines
-    for piece in tailer.pieces(folder, USAGE, since.offset, closed=closed):
-        windows = window_reader.read(piece.lines)
-        skipped += piece.skipped
-        yield _Part(windows, Position(piece.end, skipped + window_reader.bad))
+class _Adding:
+    """Adds what is new in one folder, a part at a time, and the run's facts with the last of them."""
+
+    def __init__(
+        self, store: Store, run: Run, folder: Path, since: Mapping[str, Position], *, closed: bool
+    ) -> None:
+        self._store = store
+        self._folder = folder
+        self._closed = closed
+        self._known = dict(since)
+        self._files = os.listdir(folder)
+        # what the index holds so far stays to be seen while more is added
+        self._run = _with_steps(run, store) if since else run
+        self._searched: dict[str, Position] = {}
+        self._events: list[Event] = []
+
+    def windows(self) -> _Part:
+        """Add all windows but the last part, which goes with the facts."""
+        last = _Part((), self._position(USAGE))
+        for part in self._read_usage():
+            self._add_windows(last)
+            last = part
+        if self._run.status in UNSUMMED:
+            # its numbers so far are computed from the index, which must hold these windows first
+            self._add_windows(last)
+            return _Part((), last.until)
+        return last
+
+    def _add_windows(self, part: _Part) -> None:
+        if part.windows:
+            self._add({USAGE: part.until}, windows=part.windows)
+
+    def steps(self) -> None:
+        """Add the steps that the job's processes, or an import, wrote down."""
+        for file in sdkfiles.names(self._files, sdkfiles.STEPS):
+            bad_lines = self._position(file).bad_lines
+            for piece in self._pieces(file):
+                decoded = [lines.step(line) for line in piece.lines]
+                bad_lines += piece.skipped + _bad(piece, decoded)
+                found = [step for step in decoded if step is not None]
+                self._add({file: Position(piece.end, bad_lines)}, steps={file: found})
+
+    def output(self, most_bytes: int) -> Look:
+        """Add the steps that the job's output shows."""
+        outputs = output_steps.OutputReader(
+            self._run, self._known, output_steps.line_reader, closed=self._closed
+        )
+        for part in outputs.parts(most_bytes):
+            # most output holds no steps: how far it was searched is noted with the facts
+            self._searched.update(part.until)
+            self._events += part.events
+            if part.steps:
+                self._add(self._searched, steps=part.steps, events=self._events)
+                self._searched, self._events = {}, []
+        return Look(outputs.read_bytes, outputs.complete)
+
+    def finish(self, last: _Part, *, final: bool) -> None:
+        """Add the facts, the events and what was kept for the end."""
+        until = {**self._searched, USAGE: last.until}
+        events = self._events
+        for file in sdkfiles.names(self._files, sdkfiles.EVENTS):
+            found, until[file] = self._read_events(file)
+            events += found
+        files = {*self._known, *until}
+        bad_lines = sum((until.get(file) or self._position(file)).bad_lines for file in files)
+        run = _count_unreadable(_with_steps(self._run, self._store), bad_lines)
+        self._run = with_headline(_with_summary(run, self._store))
+        self._add(until, windows=last.windows, events=events, final=final)
+
+    def _add(
+        self,
+        until: Mapping[str, Position],
+        *,
+        windows: Sequence[Window] = (),
+        events: Sequence[Event] = (),
+        steps: Mapping[str, Sequence[Step]] | None = None,
+        final: bool = False,
+    ) -> None:
+        batch = Batch(
+            run=self._run,
+            final=final,
+            fields=fields.of_run(dataclasses.replace(self._run, summary={})),
+            windows=windows,
+            events=events,
+            steps=steps or {},
+            since={file: self._position(file) for file in until},
+            until=until,
+        )
+        self._store.append(batch)
+        self._known.update(until)
+
+    def _position(self, file: str) -> Position:
+        return self._known.get(file, Position(0))
+
+    def _pieces(self, file: str) -> Iterator[tailer.Piece]:
+        mapped = sdkfiles.is_mapped(file)
+        return tailer.pieces(
+            self._folder, file, self._position(file).offset, closed=self._closed, mapped=mapped
+        )
+
+    def _read_usage(self) -> Iterator[_Part]:
+        window_reader = lines.WindowReader()
+        skipped = self._position(USAGE).bad_lines
+        for piece in self._pieces(USAGE):
+            windows = window_reader.read(piece.lines)
+            skipped += piece.skipped
+            yield _Part(windows, Position(piece.end, skipped + window_reader.bad))
+
+    def _read_events(self, file: str) -> tuple[list[Event], Position]:
+        events: list[Event] = []
+        until = self._position(file)
+        for piece in self._pieces(file):
+            decoded = [lines.event(line) for line in piece.lines]
+            events += [event for event in decoded if event is not None]
+            until = Position(piece.end, until.bad_lines + piece.skipped + _bad(piece, decoded))
+        return events, until
 
 
-def _read_events(folder: Path, since: Position, *, closed: bool) -> tuple[list[Event], Position]:
-    events: list[Event] = []
-    offset, bad_lines = since.offset, since.bad_lines
-    for piece in tailer.pieces(folder, EVENTS, since.offset, closed=closed):
-        found = [(line, lines.event(line)) for line in piece.lines]
-        events += [event for _, event in found if event is not None]
-        bad_lines += piece.skipped + sum(event is None and bool(line.strip()) for line, event in found)
-        offset = piece.end
-    return events, Position(offset, bad_lines)
+def _bad(piece: tailer.Piece, decoded: Sequence[object]) -> int:
+    """Count the lines that were no records; an empty line is nothing."""
+    return sum(found is None and bool(line.strip()) for line, found in zip(piece.lines, decoded, strict=True))
+
+
+def _with_steps(run: Run, store: Store) -> Run:
+    """Sum up the steps that the index holds."""
+    found = store.step_statistics(run.run_id)
+    if not found:
+        return run
+    return dataclasses.replace(run, steps=step_summary.summarise(found), ranks=step_summary.ranks(run, found))
 
 
 def _count_unreadable(run: Run, more: int) -> Run:
@@ -121,10 +223,8 @@ def summarise(
 ) -> dict[str, Value]:
     """Name the statistics of whole-job keys as a recorder's summary does."""
     summary: dict[str, Value] = {}
-    for (key, instance), found in statistics.items():
-        definition = definitions.get(key)
-        if instance or not found.n or definition is None or definition.scope is Scope.PROCESS:
-            continue
+    for key, found in _of_the_job(definitions, statistics).items():
+        definition = definitions[key]
         if definition.kind is Kind.COUNTER:
             summary[key] = _tidy(found.total)
             continue
@@ -133,6 +233,32 @@ def summarise(
         for stat in definition.summary:
             summary[definition.stat_key(stat.value)] = _tidy(_statistic(stat, found))
     return dict(sorted(summary.items()))
+
+
+def _of_the_job(
+    definitions: Mapping[str, Measurement], statistics: Mapping[tuple[str, str], Statistics]
+) -> dict[str, Statistics]:
+    """Choose the keys of the whole job; those of its devices are taken together, as the recorder does."""
+    chosen: dict[str, Statistics] = {}
+    for (key, instance), found in statistics.items():
+        definition = definitions.get(key)
+        if not found.n or definition is None or definition.scope is Scope.PROCESS:
+            continue
+        if definition.scope is Scope.DEVICE and key in chosen:
+            chosen[key] = _together(chosen[key], found)
+        elif not instance or definition.scope is Scope.DEVICE:
+            chosen[key] = found
+    return chosen
+
+
+def _together(one: Statistics, other: Statistics) -> Statistics:
+    return Statistics(
+        n=one.n + other.n,
+        low=min(one.low, other.low),
+        high=max(one.high, other.high),
+        total=one.total + other.total,
+        last=other.last,
+    )
 
 
 def _statistic(stat: Stat, found: Statistics) -> float:

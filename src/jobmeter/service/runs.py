@@ -11,9 +11,10 @@ from jobmeter import stores
 from jobmeter.errors import UsageError, reason_of
 from jobmeter.model.measurement import TOOLS, Kind
 from jobmeter.model.run import Run
+from jobmeter.model.steps import Steps, StepSeries
 from jobmeter.model.view import RunView, Series
 from jobmeter.runfolder import liveness, reader
-from jobmeter.service import index, indexing, notices, thinning
+from jobmeter.service import event_moments, index, indexing, metric_lines, notices, thinning
 from jobmeter.stores import Store
 
 Answer = TypeVar("Answer")
@@ -135,6 +136,23 @@ def series(
     return _with_run(home, ref, notices.to_stderr, read)
 
 
+def step_series(
+    home: str,
+    ref: str,
+    metric: str,
+    *,
+    rank: int | None = None,
+    source: str | None = None,
+    points: int = 2000,
+) -> StepSeries:
+    """Read one metric over steps, thinned to at most `points`, its least and largest values kept."""
+
+    def read(store: Store, run: Run) -> StepSeries:
+        return metric_lines.read(store, run, metric, rank=rank, source=source, points=points)
+
+    return _with_run(home, ref, notices.to_stderr, read)
+
+
 def counters_of(run: Run) -> frozenset[str]:
     """Name the keys whose values are deltas over a span of time."""
     return frozenset(key for key, definition in run.definitions.items() if definition.kind is Kind.COUNTER)
@@ -142,12 +160,14 @@ def counters_of(run: Run) -> frozenset[str]:
 
 def _view(store: Store, run: Run, keys: frozenset[str] | None) -> RunView:
     found = [] if keys == frozenset() else store.series(run.run_id, keys, counters=counters_of(run))
+    # those who name their series do not ask for all that a loop logged
+    steps = Steps(tuple(store.steps(run.run_id))) if keys is None else Steps()
     return RunView(
         run=run,
         series={(one.key, one.instance): one for one in found},
-        events=tuple(store.events(run.run_id)),
+        events=event_moments.filled(store, run),
         processes=tuple(store.processes(run.run_id)),
-        steps=tuple(reader.read_steps(Path(run.folder))) if run.folder else (),
+        steps=steps,
     )
 
 
@@ -157,12 +177,9 @@ def _with_run(home: str, ref: str, warn: notices.Warn, use: Callable[[Store, Run
         return _use_folder(outside, use)
     with index.open_index(home, warn=warn) as opened:
         opened.refresh()
-
-        def answer(store: Store) -> Answer:
-            run_id = resolve(store, Path(ref).name if _is_path(ref) else ref)
-            return use(store, _whole(store, run_id))
-
-        return opened.ask(answer)
+        run_id = opened.ask(lambda store: resolve(store, Path(ref).name if _is_path(ref) else ref))
+        opened.search(run_id)
+        return opened.ask(lambda store: use(store, _whole(store, run_id)))
 
 
 def _is_path(ref: str) -> bool:
@@ -187,7 +204,8 @@ def _use_folder(folder: Path, use: Callable[[Store, Run], Answer]) -> Answer:
     """Index one folder in memory: it lies in no home, or in another one."""
     store = stores.load("memory").open_store(folder)
     run_id = reader.read_run(folder).run_id
-    indexing.index_run(store, run_id, folder, liveness.here(), time.time())
+    now, everything = time.time(), indexing.ALL_OUTPUT
+    indexing.index_run(store, run_id, folder, liveness.here(), now, output_bytes=everything)
     return use(store, _whole(store, run_id))
 
 

@@ -9,10 +9,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from jobmeter.errors import StoreError
 from jobmeter.model.run import Run, Value
+from jobmeter.model.steps import Number, Step, StepTable
 from jobmeter.model.view import Event, Process, Series, Window
 
 PROCESS_WINDOWS = 10
@@ -37,6 +38,8 @@ class Position:
 
     offset: int
     bad_lines: int = 0
+    state: str = ""
+    """What a reader of text must know to go on from here, as JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,8 @@ class Batch:
     """The run's named fields, less its summary: what filters and sorting ask."""
     windows: Sequence[Window] = ()
     events: Sequence[Event] = ()
+    steps: Mapping[str, Sequence[Step]] = field(default_factory=dict)
+    """By writer: the file, or the stream of output, they were read from."""
     since: Mapping[str, Position] = field(default_factory=dict)
     """By file: where reading began. A batch that does not begin where the index ends is refused."""
     until: Mapping[str, Position] = field(default_factory=dict)
@@ -64,6 +69,43 @@ class Statistics:
     high: float
     total: float
     last: float
+
+
+@dataclass(frozen=True, slots=True)
+class MetricStatistics:
+    """One metric over a stretch of steps; low and high are of finite values, NaN where there is none."""
+
+    n: int
+    finite: int
+    low: Number
+    high: Number
+    first: Number
+    last: Number
+
+
+class Pace(NamedTuple):
+    """How time passed over some steps: the ends that have a time, and what went forward between them."""
+
+    t0: float | None = None
+    t0_step: int | None = None
+    t1: float | None = None
+    t1_step: int | None = None
+    advanced: int = 0
+    advancing_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepStatistics:
+    """What one writer told of one rank comes to."""
+
+    writer: str
+    source: str
+    rank: int
+    count: int
+    last_step: int
+    """The step of the last row written."""
+    pace: Pace
+    metrics: dict[str, MetricStatistics]
 
 
 class Store(Protocol):
@@ -120,6 +162,20 @@ class Store(Protocol):
 
     def statistics(self, run_id: str) -> dict[tuple[str, str], Statistics]:
         """Summarise every series of a run without unpacking its points."""
+
+    def steps(
+        self,
+        run_id: str,
+        *,
+        sources: Collection[str] | None = None,
+        ranks: Collection[int] | None = None,
+        metrics: Collection[str] | None = None,
+        between: tuple[int, int] | None = None,
+    ) -> list[StepTable]:
+        """Read steps as tables ordered by source, rank and writer; `between` are steps, both included."""
+
+    def step_statistics(self, run_id: str) -> list[StepStatistics]:
+        """Summarise every table of steps without unpacking its values, in the order of `steps`."""
 
     def events(self, run_id: str) -> list[Event]:
         """Read a run's events in the order they were written."""

@@ -25,7 +25,7 @@ Number = int | float
 LEVEL = 6
 _EXACT_INT = 2**53
 _INT64 = 2**63
-_HEAD = struct.Struct("<BBqqI")
+HEAD = struct.Struct("<BBqqI")
 """Form, bytes a residual, first value, least residual, number of values."""
 
 
@@ -40,9 +40,9 @@ class Form(Enum):
     """Whole numbers of more than 64 bits, or such a mixture: written out."""
 
 
-_DIFFERENCES = 128
+DIFFERENCES = 128
 """Set in a form's byte when residuals are differences of neighbours."""
-_SCALES = {Form.THOUSANDTHS: 1e3, Form.MILLIONTHS: 1e6}
+SCALES = {Form.THOUSANDTHS: 1e3, Form.MILLIONTHS: 1e6}
 
 
 class DamagedBlobError(ValueError):
@@ -69,7 +69,7 @@ def _pack(column: Sequence[Number]) -> bytes:
     if int in types and not all(-_EXACT_INT <= value <= _EXACT_INT for value in column if type(value) is int):
         return _pack_text(column)
     floats = array("d", column)
-    for form, scale in _SCALES.items():
+    for form, scale in SCALES.items():
         # three values tell most columns that will not do
         scaled = None if _scaled(floats[:3], scale) is None else _scaled(floats, scale)
         if scaled is not None:
@@ -93,12 +93,12 @@ def _pack_whole(form: Form, values: Sequence[int]) -> bytes:
     if least < -_INT64 or largest >= _INT64:
         return _pack_text(values)
     if least == largest:
-        return _HEAD.pack(form.value, 0, least, least, len(values))
+        return HEAD.pack(form.value, 0, least, least, len(values))
     steps = list(map(sub, values[1:], values))
     low, high = min(steps), max(steps)
     if high - low < largest - least and -_INT64 <= low < _INT64:
         residuals = array("Q", map(sub, chain((low,), steps), repeat(low)))
-        return _pack_residuals(form.value | _DIFFERENCES, values[0], low, residuals)
+        return _pack_residuals(form.value | DIFFERENCES, values[0], low, residuals)
     return _pack_residuals(form.value, values[0], least, array("Q", map(sub, values, repeat(least))))
 
 
@@ -106,22 +106,22 @@ def _pack_residuals(form: int, first: int, least: int, residuals: "array[int]") 
     width = (max(residuals).bit_length() + 7) // 8
     raw = _little(residuals).tobytes()
     planes = b"".join([raw[place::8] for place in range(width)])
-    return _HEAD.pack(form, width, first, least, len(residuals)) + planes
+    return HEAD.pack(form, width, first, least, len(residuals)) + planes
 
 
 def _pack_text(values: Sequence[Number]) -> bytes:
     body = json.dumps(list(values), separators=(",", ":")).encode()
-    return _HEAD.pack(Form.TEXT.value, 0, 0, 0, len(values)) + body
+    return HEAD.pack(Form.TEXT.value, 0, 0, 0, len(values)) + body
 
 
 def _unpack(body: bytes) -> list[Number]:
-    code, width, first, least, count = _HEAD.unpack_from(body)
-    planes = body[_HEAD.size :]
-    form = Form(code & ~_DIFFERENCES)
+    code, width, first, least, count = HEAD.unpack_from(body)
+    planes = body[HEAD.size :]
+    form = Form(code & ~DIFFERENCES)
     if form is Form.TEXT:
         written: list[Number] = json.loads(planes)
         return written
-    return _restore(form, first if code & _DIFFERENCES else None, least, _residuals(planes, width, count))
+    return _restore(form, first if code & DIFFERENCES else None, least, _residuals(planes, width, count))
 
 
 def _residuals(planes: bytes, width: int, count: int) -> "array[int]":
@@ -139,7 +139,7 @@ def _restore(form: Form, first: int | None, least: int, residuals: "array[int]")
     whole: list[int] = list(map(add, residuals, repeat(least)))
     if first is not None:
         whole = list(accumulate(chain((first,), whole[1:])))
-    scale = _SCALES.get(form)
+    scale = SCALES.get(form)
     return list(whole) if scale is None else list(map(truediv, whole, repeat(scale)))
 
 

@@ -7,8 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobmeter.model.run import Run, Value
+from jobmeter.model.steps import Step, StepTable
 from jobmeter.model.view import Event, Process, Series, Window
-from jobmeter.stores import PROCESS_WINDOWS, Batch, Position, Statistics, columns, seen
+from jobmeter.stores import (
+    PROCESS_WINDOWS,
+    Batch,
+    Position,
+    Statistics,
+    StepStatistics,
+    columns,
+    seen,
+    stepcolumns,
+)
 
 
 @dataclass(slots=True)
@@ -18,6 +28,7 @@ class _Entry:
     fields: dict[str, object]
     windows: list[Window] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    steps: dict[stepcolumns.Stream, list[Step]] = field(default_factory=dict)
 
 
 class MemoryStore:
@@ -40,6 +51,8 @@ class MemoryStore:
         entry.run, entry.final, entry.fields = batch.run, batch.final, dict(batch.fields)
         entry.windows += map(columns.cleaned, batch.windows)
         entry.events += batch.events
+        for stream, steps in stepcolumns.streams(batch.steps).items():
+            entry.steps.setdefault(stream, []).extend(steps)
         self._positions[run_id] = {**known, **batch.until}
         return True
 
@@ -124,6 +137,34 @@ class MemoryStore:
         entry = self._entries.get(run_id)
         found = [] if entry is None else self._columns(run_id, entry.windows)
         return {column.name: columns.statistics(column.values) for column in found}
+
+    def steps(
+        self,
+        run_id: str,
+        *,
+        sources: Collection[str] | None = None,
+        ranks: Collection[int] | None = None,
+        metrics: Collection[str] | None = None,
+        between: tuple[int, int] | None = None,
+    ) -> list[StepTable]:
+        tables = [
+            table
+            for table in self._step_tables(run_id)
+            if (sources is None or table.source in sources) and (ranks is None or table.rank in ranks)
+        ]
+        if metrics is not None:
+            tables = [stepcolumns.only(table, metrics) for table in tables]
+        if between is not None:
+            tables = [stepcolumns.between_steps(table, *between) for table in tables]
+        return [table for table in tables if len(table)]
+
+    def step_statistics(self, run_id: str) -> list[StepStatistics]:
+        return [stepcolumns.summary(table) for table in self._step_tables(run_id)]
+
+    def _step_tables(self, run_id: str) -> list[StepTable]:
+        entry = self._entries.get(run_id)
+        known = {} if entry is None else entry.steps
+        return [stepcolumns.table(stream, known[stream]) for stream in sorted(known, key=stepcolumns.placing)]
 
     def events(self, run_id: str) -> list[Event]:
         entry = self._entries.get(run_id)

@@ -18,6 +18,7 @@ import msgspec
 
 from jobmeter.errors import StoreError
 from jobmeter.model.run import Run, Value
+from jobmeter.model.steps import StepTable
 from jobmeter.model.view import Event, Process, Series, Window
 from jobmeter.stores import (
     Batch,
@@ -25,6 +26,7 @@ from jobmeter.stores import (
     DamagedError,
     Position,
     Statistics,
+    StepStatistics,
     checksums,
     codec,
     columns,
@@ -33,6 +35,8 @@ from jobmeter.stores import (
     points,
     rows,
     seen,
+    stepchunks,
+    stepcolumns,
 )
 
 _BUSY_MS = 5000
@@ -68,10 +72,10 @@ _RUN_SUMMARIES = "SELECT run_id, brief FROM run"
 _RUN_ONE = "SELECT brief, detail FROM run WHERE run_id = ?"
 _RUN_PREFIX = """SELECT run_id FROM run WHERE substr(run_id, 1, length(?1)) = ?1
     ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT ?2"""
-_SOURCE_READ = "SELECT file, byte_offset, bad_lines FROM source WHERE run_id = ?"
-_SOURCE_PUT = """INSERT INTO source (run_id, file, byte_offset, bad_lines) VALUES (?, ?, ?, ?)
+_SOURCE_READ = "SELECT file, byte_offset, bad_lines, state FROM source WHERE run_id = ?"
+_SOURCE_PUT = """INSERT INTO source (run_id, file, byte_offset, bad_lines, state) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (run_id, file) DO UPDATE SET
-        byte_offset = excluded.byte_offset, bad_lines = excluded.bad_lines"""
+        byte_offset = excluded.byte_offset, bad_lines = excluded.bad_lines, state = excluded.state"""
 _EVENT_LAST = "SELECT coalesce(max(sequence), 0) FROM event WHERE run_id = ?"
 _EVENT_ADD = "INSERT INTO event (run_id, sequence, timestamp, type, document) VALUES (?, ?, ?, ?, ?)"
 _EVENT_READ = "SELECT document FROM event WHERE run_id = ? ORDER BY sequence"
@@ -92,6 +96,7 @@ _PROCESS_READ = """SELECT instance, windows, first_seen, last_seen, command, cpu
         read_bytes, write_bytes
     FROM process WHERE run_id = ?"""
 _FORGET = (
+    *stepchunks.FORGET,
     "DELETE FROM chunk WHERE series_id IN (SELECT series_id FROM series WHERE run_id = ?)",
     "DELETE FROM series WHERE run_id = ?",
     "DELETE FROM axis WHERE run_id = ?",
@@ -185,8 +190,10 @@ class SqliteStore:
             job, instances = columns.split(batch.windows)
             self._add_processes(batch.run, instances)
             points.PointWriter(self._connection, run_id).add(job, instances, final=batch.final)
+            steps = stepcolumns.streams(batch.steps)
+            stepchunks.StepWriter(self._connection, run_id).add(steps, final=batch.final)
             for file, position in batch.until.items():
-                self._connection.execute(_SOURCE_PUT, (run_id, file, position.offset, position.bad_lines))
+                self._connection.execute(_SOURCE_PUT, (run_id, file, *astuple(position)))
         return True
 
     def _put_run(self, batch: Batch) -> None:
@@ -229,12 +236,12 @@ class SqliteStore:
             return self._positions(run_id)
 
     def _positions(self, run_id: str) -> dict[str, Position]:
-        found = self._select(_SOURCE_READ, (run_id,), list[tuple[str, int, int]])
-        return {file: Position(offset, bad_lines) for file, offset, bad_lines in found}
+        found = self._select(_SOURCE_READ, (run_id,), list[tuple[str, int, int, str]])
+        return {file: Position(offset, bad_lines, state) for file, offset, bad_lines, state in found}
 
     def set_position(self, name: str, file: str, position: Position) -> None:
         with self._transaction():
-            self._connection.execute(_SOURCE_PUT, (name, file, position.offset, position.bad_lines))
+            self._connection.execute(_SOURCE_PUT, (name, file, *astuple(position)))
 
     def briefs(self, *, limit: int | None = None) -> list[Run]:
         with self._guard():
@@ -293,6 +300,29 @@ class SqliteStore:
             yield
         finally:
             self._connection.execute("COMMIT")
+
+    def steps(
+        self,
+        run_id: str,
+        *,
+        sources: Collection[str] | None = None,
+        ranks: Collection[int] | None = None,
+        metrics: Collection[str] | None = None,
+        between: tuple[int, int] | None = None,
+    ) -> list[StepTable]:
+        with self._guard(), self._snapshot():
+            reader = stepchunks.StepReader(self._connection, run_id)
+            tables = [
+                reader.table(stream_id, stream, metrics, between)
+                for stream_id, stream in reader.streams()
+                if (sources is None or stream.source in sources) and (ranks is None or stream.rank in ranks)
+            ]
+            return [table for table in tables if len(table)]
+
+    def step_statistics(self, run_id: str) -> list[StepStatistics]:
+        with self._guard(), self._snapshot():
+            reader = stepchunks.StepReader(self._connection, run_id)
+            return [reader.statistics(stream_id, stream) for stream_id, stream in reader.streams()]
 
     def events(self, run_id: str) -> list[Event]:
         with self._guard():

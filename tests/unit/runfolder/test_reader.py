@@ -239,8 +239,8 @@ def test_windows_events_and_steps_are_read_in_order(tmp_path: Path) -> None:
     folders.append(folder / "steps.jsonl", step)
     folders.append(folder / "steps.1.jsonl", step | {"rank": 1})
     assert [(step.rank, step.metrics) for step in reader.read_steps(folder)] == [
-        (1, {"loss": 0.5}),
         (0, {"loss": 0.5}),
+        (1, {"loss": 0.5}),
     ]
 
 

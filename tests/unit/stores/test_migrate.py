@@ -1,12 +1,28 @@
+import zlib
 from pathlib import Path
 
 import apsw
 import pytest
 
-from jobmeter.stores import ReadOnlyError, checksums, migrate, sqlite
+from jobmeter.model.run import Run, Status
+from jobmeter.stores import Position, ReadOnlyError, checksums, migrate, sqlite
 
 TABLES = {
     1: ["axis", "chunk", "event", "process", "run", "series", "source", "tail"],
+    2: [
+        "axis",
+        "chunk",
+        "event",
+        "process",
+        "run",
+        "series",
+        "source",
+        "step_block",
+        "step_chunk",
+        "step_stream",
+        "step_tail",
+        "tail",
+    ],
 }
 """By version: the tables an index of that version has; every version stays here."""
 
@@ -32,6 +48,25 @@ def test_an_index_of_every_version_is_brought_up_to_date(tmp_path: Path, version
     connection = apsw.Connection(str(path))
     assert migrate.version(connection) == max(TABLES)
     assert tables(connection) == TABLES[max(TABLES)]
+
+
+def test_runs_indexed_before_there_were_steps_are_looked_at_once_more(tmp_path: Path) -> None:
+    connection = apsw.Connection(str(tmp_path / "index.db"), vfs=checksums.vfs())
+    connection.execute((migrate.FOLDER / "0001_init.sql").read_text())
+    connection.pragma("user_version", 1)
+    brief = b'{"run_id":"r1","job_id":"r1","status":"completed","command":["make"]}'
+    detail = zlib.compress(b'{"definitions":[],"context":{}}')
+    connection.execute(
+        "INSERT INTO run VALUES ('r1', 'r1', 'completed', 5.0, 1, ?, ?, ?)", (b"{}", brief, detail)
+    )
+    connection.execute("INSERT INTO source VALUES ('r1', 'usage.jsonl', 120, 3)")
+    connection.close()
+    store = sqlite.open_store(tmp_path / "index.db")
+    assert store.run("r1") == Run(run_id="r1", job_id="r1", status=Status.COMPLETED, command=("make",))
+    assert store.unfinished() == ["r1"]
+    assert store.positions("r1") == {"usage.jsonl": Position(120, 3, "")}
+    assert store.steps("r1") == []
+    store.close()
 
 
 def test_numbers_of_schema_changes_have_no_gap() -> None:
@@ -62,7 +97,7 @@ def test_a_newer_index_is_not_written(tmp_path: Path) -> None:
     connection.pragma("user_version", 7)
     connection.close()
     store = sqlite.open_store(path)
-    with pytest.raises(ReadOnlyError, match="has schema 7, this jobmeter knows 1"), store.writing(1):
+    with pytest.raises(ReadOnlyError, match="has schema 7, this jobmeter knows 2"), store.writing(1):
         store.forget("x")
     store.close()
 
