@@ -36,6 +36,7 @@ class LiveJob:
     """What a source may know of a job made of these processes."""
 
     own_cgroup = None
+    gpus = "job"
 
     def __init__(self, *pids: int, paths: Paths | None = None) -> None:
         self.paths = paths or Paths()

@@ -1,8 +1,10 @@
 """The numbers of record, each with its bounds and the keys it came from.
 
 CPU time goes down a ladder of truth: the job's own cgroup, the telescoping sum, the enclosing cgroup,
-sampled processes. Memory means what the job needs, not what the kernel cached for it.
+sampled processes. Memory means what the job needs, not what the kernel cached for it. GPU figures are samples.
 """
+
+from jobmeter.aggregation import energy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ def headlines(summary: "Summary", inexact: "Mapping[str, str]") -> "dict[str, Fi
         "memory_peak_bytes": memory_peak(summary, inexact),
         "io_read_bytes": _first(summary, inexact, ("wait_read_bytes", "cgroup_io_read")),
         "io_write_bytes": _first(summary, inexact, ("wait_write_bytes", "cgroup_io_write")),
+        "gpu_util_percent": gpu_util(summary),
+        "gpu_memory_peak_bytes": gpu_memory_peak(summary),
+        "energy_joules": energy_joules(summary, inexact),
     }
     return {name: figures for name, figures in found.items() if figures is not None}
 
@@ -100,6 +105,49 @@ _HIGH_KEYS = (
     "wait_maxrss",
     "wait_maxrss_floor",
 )
+
+
+GPU_TOOLS = ("nvml", "nvsmi", "rocm", "apple")
+"""In order of trust; where several measured the same GPU, one must not be added to another."""
+
+
+def gpu_util(summary: "Summary") -> "Figures | None":
+    """Give the mean over samples and over the job's GPUs."""
+    for tool in GPU_TOOLS:
+        key = f"{tool}_mean_util"
+        value = _number(summary, key)
+        if value is not None:
+            return _figures(value, value, value, [key], exact=False)
+    return None
+
+
+def gpu_memory_peak(summary: "Summary") -> "Figures | None":
+    """Give the most the job's processes held on all its GPUs at once, else the most that was in use there."""
+    for tool in GPU_TOOLS:
+        known = {
+            key: value
+            for name in ("proc_mem_total", "mem_used_total", "mem_used")
+            if (value := _number(summary, key := f"{tool}_peak_{name}")) is not None
+        }
+        if known:
+            best = next(iter(known))
+            return _figures(known[best], min(known.values()), max(known.values()), [best], exact=False)
+    return None
+
+
+def energy_joules(summary: "Summary", inexact: "Mapping[str, str]") -> "Figures | None":
+    """Add up what GPUs used and the job's share of what processors used; bounded by none and by all of the latter."""
+    parts = energy.parts(summary)
+    if not parts:
+        return None
+    measured = sum(part.joules for part in parts if part.method == energy.COUNTED)
+    value = sum(part.joules for part in parts)
+    shared = any(part.method == energy.SHARED for part in parts)
+    low = sum(part.joules for part in parts if part.method != energy.SHARED)
+    high = low + (energy.processors(summary) or 0.0) if shared else value
+    keys = [part.key for part in parts]
+    exact = measured == value and not any(key in inexact for key in keys)
+    return _figures(value, min(low, value), max(high, value), keys, exact=exact)
 
 
 def _largest(summary: "Summary", keys: tuple[str, ...]) -> tuple[float, list[str]]:

@@ -33,7 +33,11 @@ class Gauge:
 
 
 class Summary:
-    """Accumulates job, device and host keys over the run; bounded by the number of keys."""
+    """Accumulates job, device and host keys over the run; bounded by the number of keys and devices.
+
+    Devices are taken together: a counter is the sum of theirs, the peak of a gauge that of any, its mean the mean
+    over all. What must be added up at one moment (memory of all GPUs) is a key of its own.
+    """
 
     __slots__ = ("_base", "_definitions", "_gauges", "_labels", "_starts_at_zero", "_totals")
 
@@ -42,31 +46,34 @@ class Summary:
     ) -> None:
         self._definitions = definitions
         self._starts_at_zero = starts_at_zero
-        self._base: dict[str, float] = {}
-        self._totals: dict[str, float] = {}
+        self._base: dict[tuple[str, str], float] = {}
+        self._totals: dict[str, dict[str, float]] = {}
         self._gauges: dict[str, Gauge] = {}
-        self._labels: dict[str, str] = {}
+        self._labels: dict[str, dict[str, str]] = {}
 
     def add(self, readings: "Iterable[tuple[str, str, Value]]") -> None:
         """Take the readings of one sample in."""
         for key, instance, value in readings:
             definition = self._definitions[key]
-            if instance or definition.scope is Scope.PROCESS:
+            if definition.scope is Scope.PROCESS or (instance and definition.scope is not Scope.DEVICE):
                 continue
+            if definition.kind is Kind.CATEGORICAL:
+                continue  # a tally is for windows
             if isinstance(value, str):
-                self._labels[key] = value
+                self._labels.setdefault(key, {})[instance] = value
             elif definition.kind is Kind.COUNTER:
-                self._count(definition, value)
+                self._count(definition, instance, value)
             elif key in self._gauges:
                 self._gauges[key].add(value)
             else:
                 self._gauges[key] = Gauge(value)
 
-    def _count(self, definition: Measurement, value: float) -> None:
-        key = definition.key
-        if key not in self._base:
-            self._base[key] = 0 if self._starts_at_zero(definition) else value
-        self._totals[key] = max(self._totals.get(key, 0), value - self._base[key])
+    def _count(self, definition: Measurement, instance: str, value: float) -> None:
+        at = (definition.key, instance)
+        if at not in self._base:
+            self._base[at] = 0 if self._starts_at_zero(definition) else value
+        totals = self._totals.setdefault(definition.key, {})
+        totals[instance] = max(totals.get(instance, 0), value - self._base[at])
 
     def largest(self, key: str) -> float | None:
         """Give the highest reading of a gauge so far."""
@@ -76,18 +83,21 @@ class Summary:
     def latest(self, key: str) -> float | None:
         """Give the newest reading of a gauge, or the total of a counter."""
         gauge = self._gauges.get(key)
-        return self._totals.get(key) if gauge is None else gauge.last
+        if gauge is not None:
+            return gauge.last
+        return sum(self._totals[key].values()) if key in self._totals else None
 
     def values(self) -> "dict[str, Value]":
         """Render the summary: counters under their own key, statistics with their word after the tool."""
-        values: dict[str, Value] = dict(self._totals)
+        values: dict[str, Value] = {key: sum(parts.values()) for key, parts in self._totals.items()}
         for key, gauge in self._gauges.items():
             definition = self._definitions[key]
             if not definition.summary:
                 values[key] = gauge.peak
             for stat in definition.summary:
                 values[definition.stat_key(stat.value)] = gauge.stat(stat)
-        values.update(self._labels)
+        for key, labels in self._labels.items():
+            values[key] = ", ".join(dict.fromkeys(labels.values()))
         return {key: _tidy(values[key]) for key in sorted(values)}
 
 

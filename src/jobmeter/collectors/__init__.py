@@ -7,6 +7,7 @@ recording a short job never pays for sources it does not read.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from resource import struct_rusage
     from typing import Protocol
 
     from jobmeter.model.measurement import Measurement
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     Value = int | float | str
     Reading = tuple[str, str, Value]
     """Key, instance (empty for job and host scope), value."""
+    Told = tuple[str, dict[str, object]]
+    """Type and details of an event."""
 
     class Process(Protocol):
         """A live process of the job, as the recorder's table knows it."""
@@ -59,6 +62,9 @@ if TYPE_CHECKING:
         def strays(self) -> tuple[int, ...]:
             """Calls that are still running."""
 
+        def reaped(self, pid: int, rusage: struct_rusage) -> None:
+            """Hear that the recorder has waited for one of them."""
+
     class Job(Protocol):
         """What a source may know of the job it measures."""
 
@@ -72,6 +78,8 @@ if TYPE_CHECKING:
         """An inherited perf counter, where there is no own cgroup to count CPU time."""
         recorder_rss_bytes: int
         """The recorder's own size when it forked the job."""
+        gpus: str
+        """`job` for the GPUs the job uses or was given, `all` for every one of the machine."""
 
         @property
         def cpu_ns(self) -> int:
@@ -102,6 +110,18 @@ if TYPE_CHECKING:
         def close(self) -> None:
             """Give descriptors and helpers back."""
 
+    class Witness(Source, Protocol):
+        """A source that has more to say than numbers."""
+
+        def tell(self) -> Iterable[Told]:
+            """Hand over the events since the last call."""
+
+        def standing(self) -> dict[str, object]:
+            """Say how the source fared, for the provenance."""
+
+        def doubts(self) -> dict[str, str]:
+            """Say which keys are only bounds or not the job's alone, and why."""
+
     class Collector(Protocol):
         """What a module in this folder must define."""
 
@@ -117,6 +137,7 @@ if TYPE_CHECKING:
 ALL: dict[str, str] = {
     "cgroup": "jobmeter.collectors.cgroup",
     "host": "jobmeter.collectors.host",
+    "nvml": "jobmeter.collectors.nvml",
     "proc": "jobmeter.collectors.proc",
     "ps": "jobmeter.collectors.ps",
     "psi": "jobmeter.collectors.psi",
@@ -124,7 +145,7 @@ ALL: dict[str, str] = {
     "wait": "jobmeter.collectors.wait",
 }
 
-DEFAULT_LINUX = ("wait", "cgroup", "proc", "host", "psi")
+DEFAULT_LINUX = ("wait", "cgroup", "proc", "host", "psi", "nvml")
 DEFAULT_ELSEWHERE = ("psutil", "host")
 
 

@@ -23,6 +23,8 @@ class Options:
     __slots__ = (
         "aitk",
         "capture",
+        "energy_price",
+        "gpus",
         "job_id",
         "measurements",
         "message",
@@ -52,6 +54,8 @@ class Options:
         self.job_id: str | None = _text(values["job_id"])
         self.measurements: str | None = _text(values["measurements"])
         self.on_memory: str | None = _text(values["on_memory"])
+        self.energy_price: str | None = _text(values["energy_price"])
+        self.gpus = str(values["gpus"])
         self.own_cgroup = str(values["own_cgroup"])
         self.capture = str(values["capture"])
         self.pty = str(values["pty"])
@@ -161,6 +165,18 @@ def _on_memory(text: str) -> str:
     return text
 
 
+def _price(text: str) -> str:
+    """Read a price per kWh and what it is in: `0.31`, `0.31 EUR`."""
+    number, _, currency = text.strip().partition(" ")
+    try:
+        value = float(number)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e6 or len(currency) > 12 or not currency.strip().isprintable():
+        raise ValueError("use a price per kWh, such as 0.31 or '0.31 EUR'")
+    return f"{number} {currency.strip()}".strip()
+
+
 OPTIONS: tuple[Option, ...] = (
     Option("--name", "NAME", str, None, "a name for this run"),
     Option("--project", "NAME", str, None, "the project it belongs to"),
@@ -172,6 +188,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("--sample-interval", "SECONDS", seconds, 1.0, "time between samples (default 1)"),
     Option("--report-interval", "SECONDS", seconds, 10.0, "time between reports of single processes (default 10)"),
     Option("--measurements", "KEYS", str, None, "keys, prefixes and -exclusions, such as proc,cgroup_mem_peak,-psi"),
+    Option("--gpus", "job|all", choice("job", "all"), "job", "record the job's GPUs, or all of the machine's"),
+    Option("--energy-price", "PRICE", _price, None, "what a kWh costs, such as '0.31 EUR'"),
     Option("--own-cgroup", "auto|never|require", choice("auto", "never", "require"), "auto", "a cgroup of its own"),
     Option("--capture", "auto|none|stdout|stderr|all", choice("auto", "none", "stdout", "stderr", "all"), "auto",
            "which output to keep"),

@@ -62,6 +62,9 @@ class Earlier:
     def __init__(self) -> None:
         self.usage = Usage()
 
+    def reaped(self, pid: int, rusage: "struct_rusage") -> None:
+        """Nothing of it is left to wait for."""
+
 
 class Tool:
     """One system tool, started anew for every question, one at a time."""
@@ -94,6 +97,11 @@ class Tool:
     def strays(self) -> tuple[int, ...]:
         """Calls that a kill has not ended yet."""
         return tuple(self._strays)
+
+    def reaped(self, pid: int, rusage: "struct_rusage") -> None:
+        """Hear from the recorder that it has waited for a call that a kill could not end at once."""
+        self._strays.remove(pid)
+        self.usage.add(rusage, None)
 
     def close(self) -> None:
         """Reap what a kill could not end at once."""

@@ -6,7 +6,8 @@ Goes through `_ctypes`, the C half of ctypes, because the Python half costs 3 ms
 import os
 import sys
 
-PR_SET_CHILD_SUBREAPER = 36
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+_SIGKILL = 9
 PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK = 1, 1
 _DISABLED, _INHERIT, _EXCLUDE_KERNEL, _EXCLUDE_HV, _ENABLE_ON_EXEC = 1 << 0, 1 << 1, 1 << 5, 1 << 6, 1 << 12
 _PERF_FLAG_FD_CLOEXEC = 8
@@ -16,6 +17,11 @@ _PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 31
 def become_subreaper() -> bool:
     """Ask the kernel to hand orphaned descendants to this process; False where it cannot."""
     return _call("prctl", (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) == 0
+
+
+def die_with_parent() -> bool:
+    """Ask the kernel to kill this process when the one that started it ends; False where it cannot."""
+    return _call("prctl", (PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)) == 0
 
 
 def open_task_clock() -> int | None:

@@ -2,10 +2,11 @@
 
 
 class Paths:
-    """Roots of the pseudo file systems."""
+    """Roots of the pseudo file systems and of the device files."""
 
-    __slots__ = ("proc", "sys")
+    __slots__ = ("dev", "proc", "sys")
 
-    def __init__(self, proc: str = "/proc", sys: str = "/sys") -> None:
+    def __init__(self, proc: str = "/proc", sys: str = "/sys", dev: str = "/dev") -> None:
         self.proc = proc
         self.sys = sys
+        self.dev = dev

@@ -63,7 +63,17 @@ def build(
 
 
 def _options(plan: "Plan") -> dict[str, object]:
-    names = ("capture", "measurements", "on_memory", "own_cgroup", "pty", "timeout", "wait_for_children")
+    names = (
+        "capture",
+        "energy_price",
+        "gpus",
+        "measurements",
+        "on_memory",
+        "own_cgroup",
+        "pty",
+        "timeout",
+        "wait_for_children",
+    )
     return {name: value for name in names if (value := getattr(plan.options, name)) is not None}
 
 

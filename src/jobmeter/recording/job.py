@@ -38,6 +38,7 @@ class Job:
         "_io",
         "_reaped",
         "_thread_io",
+        "gpus",
         "group",
         "idle",
         "ours",
@@ -66,6 +67,7 @@ class Job:
         self.own_cgroup = own_cgroup
         self.task_clock_fd = task_clock_fd
         self.recorder_rss_bytes = recorder_rss_bytes
+        self.gpus = "job"
         self.table: ProcessTable | None = None
         self.idle = False
         """Whether no process of the job ran between the last two looks."""
@@ -111,8 +113,7 @@ class Job:
             self.idle = True
             return
         self._counted = counted
-        strays = [pid for tool in self._helpers for pid in tool.strays]
-        self.idle = not self.table.refresh(full=full, helpers=frozenset(strays))
+        self.idle = not self.table.refresh(full=full, helpers=frozenset(self.helper_pids()))
 
     @property
     def processes(self) -> "Mapping[int, Process]":
@@ -131,6 +132,16 @@ class Job:
     def lend(self, tool: "Helper") -> None:
         """Keep apart what a source's helpers use: the kernel counts them with the job's reaped processes."""
         self._helpers.append(tool)
+
+    def helper_pids(self) -> list[int]:
+        """List our own helpers that live: children of the recorder that are not the job's."""
+        return [pid for tool in self._helpers for pid in tool.strays]
+
+    def waited_for(self, pid: int, rusage: "resource.struct_rusage") -> None:
+        """Take note that a child was reaped: what a helper used is not the job's."""
+        for tool in self._helpers:
+            if pid in tool.strays:
+                tool.reaped(pid, rusage)
 
     def reaped(self) -> Reaped:
         """What ended processes of the job left in our accounts."""
@@ -176,6 +187,16 @@ class Job:
         from jobmeter.config import redaction
 
         return redaction.redact_text(text)
+
+    def exists(self) -> bool:
+        """Whether the job's first process, or the zombie it left, is still there."""
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True  # it became another user's
+        return True
 
     def signal(self, number: int) -> bool:
         """Send a signal to the job's whole group, or to the process itself where the group is not its own."""

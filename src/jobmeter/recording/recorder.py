@@ -67,6 +67,7 @@ class Recorder:
         from jobmeter.recording import selection, watch
 
         self.plan.folder.hold_room()
+        self._job.gpus = self.plan.options.gpus
         chosen = self.plan.selection or selection.default(self.plan.paths)
         aitk = self.plan.options.aitk
         if aitk is not None and not aitk.monitoring["track_per_process"]:
@@ -202,12 +203,15 @@ class Recorder:
         sampler.close()
         summary = sampler.summary.values()
         inexact = exactness.judge(summary, self._job, self._watch, subreaper=self.plan.subreaper)
+        inexact.update(guard.attempt(sampler.doubts, self._broken) or {})
+        standing = guard.attempt(sampler.standing, self._broken)
         return {
             "samples": sampler.samples,
             "summary": summary,
             **_present("by_command", sampler.attribution.records()),
             **_present("processes_left", left),
             **_present("inexact", inexact),
+            **_present("sources", standing),
         }
 
     def _left_behind(self) -> list["Record"]:
@@ -249,6 +253,8 @@ _EVENT_KEYS = (
     "proc_pss_total",
     "proc_rss_total",
     "proc_count",
+    "nvml_mem_used_total",
+    "nvml_proc_mem_total",
     "wait_cputime",
     "host_mem_available",
 )

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobmeter.collectors import Reading, Source
+    from jobmeter.collectors import Reading, Source, Witness
     from jobmeter.recording.clock import Timing
     from jobmeter.recording.job import Job
     from jobmeter.recording.selection import Selection
@@ -120,6 +120,7 @@ class Sampler:
     def _read(self, name: str, source: "Source") -> None:
         at = self._clock.monotonic()
         readings = guard.attempt(lambda: list(source.read()), lambda error: self._failed(name, error))
+        self._listen(source)
         if readings is None:
             return
         if not self._job.processes:
@@ -131,6 +132,28 @@ class Sampler:
         self._take(name, at, job_readings)
         if len(job_readings) < len(readings):
             self._process_window.add(name, at, [r for r in readings if r[0] not in self._job_keys])
+
+    def _listen(self, source: "Source") -> None:
+        """Write down what a source has to say besides numbers; most have nothing."""
+        witness = _witness(source)
+        for kind, details in () if witness is None else witness.tell():
+            self._on_event(kind, details)
+
+    def standing(self) -> dict[str, object]:
+        """Say how the sources fared that keep track of it."""
+        witnesses = {name: _witness(source) for name, source in self._sources.items()}
+        return {name: witness.standing() for name, witness in witnesses.items() if witness is not None}
+
+    def doubts(self) -> dict[str, str]:
+        """Say which keys the sources themselves would not swear to."""
+        witnesses = [_witness(source) for source in self._sources.values()]
+        return {
+            key: reason
+            for witness in witnesses
+            if witness is not None
+            for key, reason in witness.doubts().items()
+            if key in self.definitions
+        }
 
     def _take(self, name: str, at: float, readings: "list[Reading]") -> None:
         self._job_window.add(name, at, readings)
@@ -177,6 +200,10 @@ class Sampler:
         """Give the sources back what they hold."""
         for source in self._sources.values():
             source.close()
+
+
+def _witness(source: "Source") -> "Witness | None":
+    return source if hasattr(source, "tell") else None  # type: ignore[return-value]  # told by its names
 
 
 def _moved_only(folded: "windows.Folded") -> "windows.Folded":

@@ -190,15 +190,16 @@ class Supervisor:
     def _reap(self) -> None:
         while True:
             try:
-                pid, status = os.waitpid(-1, _WAIT_FLAGS)
+                pid, status, usage = os.wait4(-1, _WAIT_FLAGS)
             except ChildProcessError:
-                self.children_left = False
-                if self.ending is None:
-                    self._lost()
+                self._nobody_left()
                 return
             if pid == 0:
+                if self._only_helpers_left():
+                    self._nobody_left()
                 return
             if pid != self._job.pid:
+                self._job.waited_for(pid, usage)
                 continue
             if os.WIFSTOPPED(status):
                 self._stopped(os.WSTOPSIG(status))
@@ -207,6 +208,20 @@ class Supervisor:
                 self._recorder.event("continued", {})
             else:
                 self._ended(status)
+
+    def _nobody_left(self) -> None:
+        self.children_left = False
+        if self.ending is None:
+            self._lost()
+
+    def _only_helpers_left(self) -> bool:
+        """Whether all children that live are our own: they would make us wait for ever."""
+        if not self._job.helper_pids():
+            return False
+        if self.ending is None:
+            return not self._job.exists()
+        self._job.refresh(full=True)
+        return not self._job.processes
 
     def _lost(self) -> None:
         """No child is left and none of them was the job: waiting for its end would last for ever."""

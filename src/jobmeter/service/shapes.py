@@ -7,6 +7,7 @@ bytes, durations seconds. Keys are added over time, never renamed.
 from collections.abc import Iterable
 from math import isfinite
 
+from jobmeter.aggregation import energy
 from jobmeter.model.moments import iso_time
 from jobmeter.model.run import Headline, Run
 from jobmeter.model.view import Event, RunView, Step
@@ -49,6 +50,7 @@ def shown(view: RunView) -> Shape:
     run = view.run
     extra: Shape = {
         "summary": _present({key: _finite(value) for key, value in run.summary.items()}),
+        "energy": energy.account(run.summary, _energy_price(run)),
         "steps": _steps(view.steps) if view.steps else None,
         "by_command": [
             _present(
@@ -87,9 +89,16 @@ def _provenance(run: Run) -> Shape:
             "missing": dict(found.missing),
             "dropped": dict(found.dropped),
             "inexact": dict(found.inexact) or None,
+            "sources": run.context.get("sources"),
             "origin": found.origin,
         }
     )
+
+
+def _energy_price(run: Run) -> str | None:
+    options = run.context.get("options")
+    price = options.get("energy_price") if isinstance(options, dict) else None
+    return price if isinstance(price, str) else None
 
 
 def _event(event: Event) -> Shape:

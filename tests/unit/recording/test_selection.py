@@ -18,6 +18,7 @@ def test_by_default_everything_the_usual_sources_can_read_is_chosen() -> None:
         "proc",
         "host",
         "psi",
+        "nvml",
     }
 
 

@@ -1,0 +1,416 @@
+"""NVML through the real helper process and a real library with its interface, compiled here: see support/nvml.py."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from jobmeter.collectors import nvml
+from jobmeter.collectors.gpu_devices import JobDevices
+from jobmeter.collectors.gpu_source import GpuSource
+from jobmeter.probes import gpu_process
+from jobmeter.probes.gpu_process import HelperProcess
+from support.livejob import LiveJob
+from support.nvml import H200, StandIn
+
+GPU = "GPU-11111111-2222-3333-4444-555555555555"
+OTHER = "GPU-99999999-2222-3333-4444-555555555555"
+MIG = "MIG-aaaaaaaa-2222-3333-4444-555555555555"
+KEYS = frozenset(m.key for m in nvml.MEASUREMENTS)
+Readings = dict[tuple[str, str], object]
+SECOND_DEVICE = {
+    "Count": 2,
+    "UUID.1": OTHER,
+    "Name.1": "NVIDIA H200",
+    "Util.1": 3,
+    "MemUsed.1": 1 << 30,
+    "MemTotal.1": 140 << 30,
+    "Processes.1": "",
+}
+
+
+class Clock:
+    """The monotonic clock, which a test may set forward."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.monotonic() + self.ahead
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> StandIn:
+    return StandIn(tmp_path_factory.mktemp("nvml"))
+
+
+@pytest.fixture
+def gpus(library: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """A machine with one H200 nobody is on."""
+    library.clear()
+    library.update(H200)
+    for name, value in library.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    return library
+
+
+@pytest.fixture
+def started() -> Iterator[Callable[..., int]]:
+    """Starts processes that wait, with an environment of their own."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(**environment: str) -> int:
+        process = subprocess.Popen(["sleep", "100"], env={"PATH": os.environ["PATH"], **environment})
+        processes.append(process)
+        # before exec its environment is ours
+        while Path(f"/proc/{process.pid}/comm").read_text() != "sleep\n":
+            time.sleep(0.001)
+        return process.pid
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def attach(gpus: StandIn) -> Iterator[Callable[..., tuple[GpuSource, HelperProcess, Clock]]]:
+    """Binds the source to processes, with a clock that can be set forward."""
+    sources: list[GpuSource] = []
+
+    def bind(
+        *pids: int, gpus_option: str = "job", shared_clock: bool = False
+    ) -> tuple[GpuSource, HelperProcess, Clock]:
+        clock = Clock()
+        now = clock if shared_clock else time.monotonic
+        job = LiveJob(*pids)
+        job.gpus = gpus_option
+        helper = HelperProcess(["nvml"], "/proc", clock=clock)
+        devices = JobDevices(job, nvml.VARIABLES, nvml.DEVICE_FILES)  # type: ignore[arg-type]  # dressed as a job
+        source = GpuSource(job, nvml.MEASUREMENTS, KEYS, helper, devices, clock=now)  # type: ignore[arg-type]
+        sources.append(source)
+        return source, helper, clock
+
+    yield bind
+    for source in sources:
+        source.close()
+
+
+def read_until(source: GpuSource, found: Callable[[Readings], bool]) -> Readings:
+    """Sample as the recorder would until the readings are as awaited."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        readings: Readings = {(key, instance): value for key, instance, value in source.read()}
+        if found(readings):
+            return readings
+        time.sleep(0.02)
+    raise AssertionError("never came")
+
+
+def has(*wanted: tuple[str, str]) -> Callable[[Readings], bool]:
+    return lambda readings: set(wanted) <= readings.keys()
+
+
+def in_state(helper: HelperProcess, state: str) -> Callable[[Readings], bool]:
+    return lambda _: helper.state == state
+
+
+def test_a_device_of_the_job_is_read_in_base_units(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    pid = started(CUDA_VISIBLE_DEVICES="0")
+    gpus.update({"Processes.0": f"{pid}=4294967296"})
+    source, _, _ = attach(pid)
+    seen: Readings = {}
+    read_until(source, lambda found: seen.update(found) or ("nvml_pcie_tx", GPU) in seen)  # type: ignore[func-returns-value]
+    of_gpu = {key: value for (key, instance), value in seen.items() if instance == GPU}
+    assert of_gpu == {
+        "nvml_util": 87,
+        "nvml_mem_util": 41,
+        "nvml_mem_used": 68719476736,
+        "nvml_mem_total": 150323855360,
+        "nvml_power": 512.5,
+        "nvml_power_limit": 700.0,
+        "nvml_energy": 1000.0,
+        "nvml_temp": 61,
+        "nvml_sm_clock": 1980000000,
+        "nvml_mem_clock": 3201000000,
+        "nvml_throttle": "sw_power_cap",
+        "nvml_pstate": "P0",
+        "nvml_pcie_rx": 3000000,
+        "nvml_pcie_tx": 2000000,
+        "nvml_ecc_corrected": 2,
+        "nvml_ecc_uncorrected": 0,
+        "nvml_xid": 0,
+        "nvml_name": "NVIDIA H200",
+        "nvml_index": "0",
+    }
+    assert seen["nvml_mem_used_total", ""] == 68719476736
+    assert seen["nvml_power_total", ""] == 512.5
+    assert seen["nvml_count", ""] == 1
+    assert seen["nvml_proc_mem_total", ""] == 4294967296
+    assert source.doubts() == {}
+
+
+def test_what_a_device_does_not_support_is_absent_and_not_zero(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    gpus.update({"Util.0": None, "PowerUsage.0": "error 3", "TotalEnergyConsumption.0": "error 3"})
+    source, _, _ = attach(started(CUDA_VISIBLE_DEVICES="0"))
+    found = read_until(source, has(("nvml_mem_used", GPU), ("nvml_pcie_tx", GPU)))
+    keys = {key for key, _ in found}
+    assert (
+        keys
+        & {"nvml_util", "nvml_power", "nvml_energy", "nvml_energy_estimate", "nvml_fan", "nvml_power_total"}
+        == set()
+    )
+
+
+def test_without_a_counter_energy_is_power_over_time_under_its_own_key(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    gpus.update({"TotalEnergyConsumption.0": "error 3", "PowerUsage.0": 100_000})
+    source, _, _ = attach(started(CUDA_VISIBLE_DEVICES="0"))
+    first = read_until(source, has(("nvml_energy_estimate", GPU)))["nvml_energy_estimate", GPU]
+    began = time.monotonic()
+    read_until(
+        source, lambda found: float(str(found.get(("nvml_energy_estimate", GPU), 0))) > 10 + float(str(first))
+    )
+    assert (time.monotonic() - began) > 0.05  # 10 J at 100 W take 100 ms, less the step that was on its way
+
+
+def test_a_device_is_the_jobs_from_the_moment_a_process_of_it_is_there(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    pid = started()
+    source, helper, _ = attach(pid)
+    assert read_until(source, in_state(helper, "closed")) == {}
+    gpus.update({"Processes.0": f"{pid}=1024"})
+    assert read_until(source, has(("nvml_util", GPU)))["nvml_proc_mem_total", ""] == 1024
+
+
+def test_the_other_devices_of_the_machine_are_left_alone(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    gpus.update(SECOND_DEVICE)
+    source, _, _ = attach(started(CUDA_VISIBLE_DEVICES="1"))
+    found = read_until(source, has(("nvml_util", OTHER)))
+    assert {instance for _, instance in found} == {OTHER, ""}
+
+
+def test_all_devices_are_recorded_when_asked_for(gpus: StandIn, attach: Callable, started: Callable) -> None:
+    gpus.update(SECOND_DEVICE)
+    source, _, _ = attach(started(CUDA_VISIBLE_DEVICES=""), gpus_option="all")
+    found = read_until(source, has(("nvml_util", GPU), ("nvml_util", OTHER)))
+    assert found["nvml_mem_used_total", ""] == 69793218560
+
+
+def test_an_empty_list_of_devices_means_none(gpus: StandIn, attach: Callable, started: Callable) -> None:
+    source, helper, _ = attach(started(CUDA_VISIBLE_DEVICES="-1"))
+    read_until(source, in_state(helper, "closed"))
+    assert all(source.read() == [] for _ in range(5))
+
+
+def test_a_mig_instance_knows_its_memory_and_nothing_of_the_whole_gpu(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    gpus.update(
+        {
+            "MigMode.0": 1,
+            "MaxMigDeviceCount.0": 7,
+            "UUID.4": MIG,
+            "Name.4": "NVIDIA H200 MIG 1g.18gb",
+            "MemUsed.4": 2 << 30,
+            "MemTotal.4": 16 << 30,
+            "Processes.4": "",
+        }
+    )
+    source, _, _ = attach(started(CUDA_VISIBLE_DEVICES=MIG))
+    found = read_until(source, has(("nvml_mem_used", MIG)))
+    assert {key: value for (key, instance), value in found.items() if instance == MIG} == {
+        "nvml_name": "NVIDIA H200 MIG 1g.18gb",
+        "nvml_index": "0:0",
+        "nvml_mem_used": 2147483648,
+        "nvml_mem_total": 17179869184,
+    }
+
+
+def test_a_slow_call_that_hangs_costs_its_own_values_only(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    gpus.update({"TotalEnergyConsumption.0": "hang"})
+    source, helper, _ = attach(started(CUDA_VISIBLE_DEVICES="0"))
+    for _ in range(3):
+        found = read_until(source, has(("nvml_util", GPU)))
+        assert ("nvml_energy", GPU) not in found
+    assert helper.failures == 0
+
+
+def test_a_driver_that_hangs_is_given_up_and_tried_again_later(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    source, helper, clock = attach(started(CUDA_VISIBLE_DEVICES="0"))
+    read_until(source, has(("nvml_util", GPU)))
+    gpus.update({"Util.0": "hang"})
+    pid = helper.strays[0]
+    clock.ahead += 60
+    read_until(source, in_state(helper, "open"))
+    assert [kind for kind, details in source.tell() if details["state"] == "open"] == ["source_failed"]
+    assert source.read() == []
+    assert source.standing()["state"] == "open"
+    gpus.update({"Util.0": 55})
+    clock.ahead += gpu_process.FIRST_PAUSE_SECONDS
+    assert read_until(source, has(("nvml_util", GPU)))["nvml_util", GPU] == 55
+    assert helper.strays[0] != pid
+    assert source.standing() == {
+        "state": "closed",
+        "failures": 1,
+        "error": source.standing()["error"],
+        "devices": ["0 NVIDIA H200"],
+    }
+
+
+def test_each_failure_in_a_row_doubles_the_pause(gpus: StandIn, attach: Callable, started: Callable) -> None:
+    source, helper, clock = attach(started())
+    for pause in (2, 4, 8):
+        read_until(source, in_state(helper, "closed"))
+        os.kill(helper.strays[0], signal.SIGKILL)
+        read_until(source, in_state(helper, "open"))
+        clock.ahead += pause - 1
+        source.read()
+        assert helper.state == "open"
+        clock.ahead += 1
+    assert helper.failures == 3
+
+
+def test_a_value_is_used_once(gpus: StandIn, attach: Callable, started: Callable) -> None:
+    source, helper, _ = attach(started(CUDA_VISIBLE_DEVICES="0"))
+    read_until(source, has(("nvml_util", GPU)))
+    os.kill(helper.strays[0], signal.SIGSTOP)
+    drained = [source.read() for _ in range(3)][-1]
+    assert {key for key, _, _ in drained} <= {"nvml_count"}
+    os.kill(helper.strays[0], signal.SIGCONT)
+    read_until(source, has(("nvml_util", GPU)))
+
+
+def test_an_answer_from_long_before_the_last_sample_is_not_new(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    source, _, clock = attach(started(CUDA_VISIBLE_DEVICES="0"), shared_clock=True)
+    read_until(source, has(("nvml_util", GPU)))
+    clock.ahead += 6
+    source.read()  # asks again, 6 s after what is on its way was read
+    assert ("nvml_util", GPU) not in {(key, instance) for key, instance, _ in source.read()}
+
+
+def test_a_device_that_fell_off_the_bus_does_not_cost_the_others(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    gpus.update({**SECOND_DEVICE, "Util.0": "error 15", "MemUsed.0": "error 15"})
+    source, helper, _ = attach(started(CUDA_VISIBLE_DEVICES="0,1"))
+    found = read_until(source, has(("nvml_util", OTHER)))
+    assert ("nvml_util", GPU) not in found
+    assert ("nvml_mem_used_total", "") not in found
+    events = source.tell()
+    assert (
+        "source_failed",
+        {"source": "nvml", "error": "NVML: GPU is lost", "device": "0 NVIDIA H200"},
+    ) in events
+    assert helper.state == "closed"
+
+
+def test_a_critical_error_of_the_driver_is_an_event_and_a_count(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    source, _, _ = attach(started(CUDA_VISIBLE_DEVICES="0"))
+    read_until(source, has(("nvml_util", GPU), ("nvml_xid", GPU)))
+    gpus.update({"Xid.0": 79})
+    assert read_until(source, has(("nvml_xid", GPU)))["nvml_xid", GPU] == 1
+    assert ("gpu_error", {"device": "0 NVIDIA H200", "xid": 79}) in source.tell()
+
+
+def test_somebody_else_on_the_device_makes_its_figures_doubtful(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    pid, other = started(CUDA_VISIBLE_DEVICES="0"), started()
+    gpus.update({"Processes.0": f"{pid}=1024,{other}=4096"})
+    source, _, _ = attach(pid)
+    read_until(source, lambda _: "nvml_energy" in source.doubts())
+    found = read_until(source, has(("nvml_proc_mem_total", "")))
+    assert found["nvml_proc_mem_total", ""] == 1024
+
+
+def test_pids_of_another_namespace_are_not_taken_for_ours(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    gpus.update({"Processes.0": "4194000=1024"})
+    source, _, _ = attach(started(CUDA_VISIBLE_DEVICES="0"))
+    read_until(source, lambda _: "nvml_proc_mem" in source.doubts())
+    assert not [key for key, _, _ in source.read() if key.startswith("nvml_proc")]
+
+
+def test_a_library_that_will_not_start_is_said_once_and_not_tried_again(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    gpus.update({"Init": "error 9"})
+    source, helper, clock = attach(started())
+    read_until(source, in_state(helper, "unusable"))
+    assert [details["state"] for _, details in source.tell()] == ["unusable"]
+    clock.ahead += 1000
+    assert source.read() == []
+    assert helper.strays == ()
+    assert source.tell() == []
+
+
+def test_what_the_helper_used_is_known_when_it_is_gone(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    source, helper, _ = attach(started())
+    read_until(source, in_state(helper, "closed"))
+    source.close()
+    assert helper.strays == ()
+    assert helper.usage.cpu_ns > 1_000_000
+    assert helper.usage.maxrss_bytes > 4 << 20
+    assert helper.usage.io[0] > 0
+
+
+ALONE = """
+import os, sys
+from jobmeter.probes.gpu_process import HelperProcess
+helper = HelperProcess(["nvml"], "/proc")
+while helper.state != "closed": helper.hear()
+print(helper.strays[0], flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_the_helper_ends_with_a_recorder_that_was_killed(gpus: StandIn, busy: bool) -> None:
+    recorder = subprocess.Popen(
+        [sys.executable, "-c", ALONE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert recorder.stdout is not None
+    pid = int(recorder.stdout.readline())
+    if busy:
+        os.kill(pid, signal.SIGSTOP)  # as if it hung in the driver: it cannot see that its input ended
+    recorder.kill()
+    recorder.communicate()
+    while (
+        Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split(")")[1][:3]
+    ):
+        time.sleep(0.01)
+
+
+def test_no_driver_is_a_reason_and_a_driver_is_looked_for_without_waking_it(
+    gpus: StandIn, tmp_path: Path
+) -> None:
+    from jobmeter.probes.paths import Paths
+
+    assert nvml.missing(Paths(proc=str(tmp_path), dev=str(tmp_path))) == "no NVIDIA GPU"
+    assert nvml.present(gpus.paths)
