@@ -25,7 +25,11 @@ class Format(Protocol):
 
 
 ALL: dict[str, str] = {
+    "dcgm": "jobmeter.formats.dcgm",
     "duct": "jobmeter.formats.duct",
+    "intel_gpu_top": "jobmeter.formats.intel_gpu_top",
+    "nextflow": "jobmeter.formats.nextflow",
+    "rocm_smi": "jobmeter.formats.rocm_smi",
     "sacct": "jobmeter.formats.sacct",
     "scontrol": "jobmeter.formats.scontrol",
     "sdiag": "jobmeter.formats.sdiag",
@@ -33,6 +37,8 @@ ALL: dict[str, str] = {
     "sinfo": "jobmeter.formats.sinfo",
     "slurm_json": "jobmeter.formats.slurm_json",
     "squeue": "jobmeter.formats.squeue",
+    "tegrastats": "jobmeter.formats.tegrastats",
+    "time_output": "jobmeter.formats.time_output",
 }
 
 
