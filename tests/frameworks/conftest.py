@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.recorder import Home
-from support.training import Training
+from support.frameworks import Training
 
 JOBS = Path(__file__).parent / "jobs"
 Train = Callable[..., Training]

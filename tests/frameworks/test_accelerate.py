@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.training import Training
+from support.frameworks import Training
 
 Train = Callable[..., Training]
 TORCHRUN = ("torchrun", "--standalone", "--nproc-per-node=2")

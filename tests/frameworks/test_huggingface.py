@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.training import Training
+from support.frameworks import Training
 
 Train = Callable[..., Training]
 
@@ -56,6 +56,10 @@ def test_every_step_says_how_long_it_took(called: Training) -> None:
     assert min(seconds.values()) > 0
     assert sum(seconds.values()) <= called.sdk()["summary"]["train_runtime"]
     assert set(called.series("batch_size").values()) == {4}
+
+
+def test_a_step_is_one_record_and_an_evaluation_another(called: Training) -> None:
+    assert called.records() == [1, 2, 3, 4, 5, 6, 6, 7, 8, 9, 10, 11, 12, 12]
 
 
 def test_waiting_for_data_is_part_of_a_step(called: Training) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from support.training import Training
+from support.frameworks import Training
 
 Train = Callable[..., Training]
 

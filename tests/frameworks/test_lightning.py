@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.training import Training
+from support.frameworks import Training
 
 Train = Callable[..., Training]
 
@@ -29,6 +29,10 @@ def test_every_step_of_the_fit_is_told(logged: Training) -> None:
     assert list(logged.series("train_loss")) == list(range(16))
     assert list(logged.series("step_seconds")) == list(range(16))
     assert set(logged.series("batch_size").values()) == {4}
+
+
+def test_a_step_is_one_record_and_a_validation_another(logged: Training) -> None:
+    assert logged.records() == [0, 1, 2, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11, 12, 13, 14, 15, 15]
 
 
 def test_hyperparameters_become_the_configuration(logged: Training) -> None:

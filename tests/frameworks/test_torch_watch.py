@@ -98,6 +98,25 @@ def test_a_resumed_loop_counts_on(run: Run) -> None:
     assert [(metrics["step"], metrics.get("loss")) for metrics in told(run)] == [(1000, None), (1000, 0.5)]
 
 
+def test_a_loop_that_logs_every_step_makes_one_record_of_each(run: Run) -> None:
+    model, optimizer = model_and_optimizer()
+    watcher = hook.watch(optimizer, run=run)
+    for step in range(4):
+        learn(model)
+        optimizer.step()
+        if step < 3:
+            watcher.log(loss=step / 4)
+    found = [(metrics["step"], metrics.get("loss"), "lr" in metrics) for metrics in told(run)]
+    # whether a loop will log is known from its second step on; a step it leaves out is kept all the same
+    assert found == [(0, None, True), (0, 0.0, False), (1, 0.25, True), (2, 0.5, True), (3, None, True)]
+
+
+def test_what_is_logged_before_the_first_step_is_kept_with_it(run: Run) -> None:
+    _, optimizer = model_and_optimizer()
+    hook.watch(optimizer, run=run).log(loss=2.0)
+    assert [(metrics["step"], metrics["loss"]) for metrics in told(run)] == [(0, 2.0)]
+
+
 def test_a_closed_watcher_tells_nothing(run: Run) -> None:
     model, optimizer = model_and_optimizer()
     watcher = hook.watch(optimizer, model, run=run)

@@ -134,7 +134,8 @@ class JobmeterCallback(Callback):
         if self._samples is not None:
             metrics["batch_size"] = self._samples
         self._samples = None
-        self._run.log(metrics, step=_step(trainer))
+        step = _step(trainer)
+        self._run.log(metrics, step=step, commit=not _logger_follows(trainer, step))
 
     def on_validation_end(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
         """Leave the validation out of the next step's time."""
@@ -145,3 +146,12 @@ def _step(trainer: "Trainer") -> int:
     """Number the step as Lightning's loggers do: optimizer steps of one batch count once."""
     step = getattr(trainer.fit_loop.epoch_loop, "_batches_that_stepped", trainer.global_step - 1)
     return int(step)
+
+
+def _logger_follows(trainer: "Trainer", step: int) -> bool:
+    """Tell whether our logger is about to log this step: then both make one record."""
+    every = trainer.log_every_n_steps
+    is_due = every > 0 and (step + 1) % every == 0
+    return (
+        is_due and trainer.is_global_zero and any(isinstance(one, JobmeterLogger) for one in trainer.loggers)
+    )

@@ -23,15 +23,27 @@ if TYPE_CHECKING:
 class Watcher:
     """Counts optimizer steps and tells jobmeter about each."""
 
-    __slots__ = ("_clock", "_gradient_norm_every", "_handles", "_norm", "_run", "_samples", "step")
+    __slots__ = (
+        "_clock",
+        "_first_step",
+        "_gradient_norm_every",
+        "_handles",
+        "_logged_step",
+        "_norm",
+        "_run",
+        "_samples",
+        "step",
+    )
 
     def __init__(self, run: "Run", *, first_step: int = 0, gradient_norm_every: int = 0) -> None:
         self._run = run
         self._clock = framework.StepClock()
+        self._first_step = first_step
         self._gradient_norm_every = gradient_norm_every
         self._handles: list[Any] = []
         self._norm: torch.Tensor | None = None
         self._samples: int | None = None
+        self._logged_step: int | None = None
         self.step = first_step - 1
         """The number of the last optimizer step; before the first, one less than it will have."""
 
@@ -44,8 +56,9 @@ class Watcher:
             self._handles.append(model.register_forward_pre_hook(_ForwardHook(self), with_kwargs=True))
 
     def log(self, **metrics: object) -> None:
-        """Add to the step that was made last; the value of a tensor is waited for."""
-        self._run.log(metrics, step=self.step)
+        """Add to the step that was made last, before any to the first; the value of a tensor is waited for."""
+        self._logged_step = self.step
+        self._run.log(metrics, step=max(self.step, self._first_step))
 
     def restart(self) -> None:
         """Leave what was done since the last step, say saving a checkpoint, out of the next one's time."""
@@ -76,6 +89,8 @@ class Watcher:
             self._norm = utils.get_total_norm(gradients)
 
     def _after_step(self, optimizer: torch.optim.Optimizer, _arguments: object, _keywords: object) -> None:
+        # a loop that logged the step before will log this one, and both make one record
+        more_follows = self._logged_step == self.step
         self.step += 1
         metrics = self._clock.lap()
         for number, group in enumerate(optimizer.param_groups):
@@ -86,7 +101,7 @@ class Watcher:
         if self._norm is not None:
             metrics["grad_norm"] = self._norm
             self._norm = None
-        self._run.log(metrics, step=self.step)
+        self._run.log(metrics, step=self.step, commit=not more_follows)
 
 
 class _ForwardHook:

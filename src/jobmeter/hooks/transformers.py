@@ -66,7 +66,9 @@ class JobmeterCallback(TrainerCallback):
         """Tell how long the step took, on every rank."""
         seconds = self._clock.lap()
         seconds["batch_size"] = _batch_size(args, state)
-        self._open(args, state).log(seconds, step=state.global_step)
+        # where the Trainer is about to log this step, both make one record
+        more_follows = control.should_log and state.is_world_process_zero
+        self._open(args, state).log(seconds, step=state.global_step, commit=not more_follows)
 
     def on_log(
         self,

@@ -1,10 +1,12 @@
-"""A Lightning fit of a line: `lightning_fit.py FOLDER [logger]`; its own log is always a CSVLogger's."""
+"""A Lightning fit of a line: `lightning_fit.py FOLDER [logger|tqdm]`; its own log is always a CSVLogger's.
+
+`tqdm` asks for the bar Lightning draws where rich is not installed."""
 
 import sys
 
 import lightning
 import torch
-from lightning.pytorch.callbacks import Callback, ModelCheckpoint
+from lightning.pytorch.callbacks import Callback, ModelCheckpoint, TQDMProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger
 
 
@@ -20,7 +22,7 @@ class Line(lightning.LightningModule):
         inputs, targets = batch
         loss = torch.nn.functional.mse_loss(self.layer(inputs), targets)
         rate = self.optimizers().param_groups[0]["lr"]
-        values = {"train_loss": loss, "lr": rate, "samples_per_second": 1000.0 + number}
+        values = {"train_loss": loss, "lr": rate, "samples_per_second": 100.0 + number}
         self.log_dict(values, prog_bar=True)
         return loss
 
@@ -43,6 +45,8 @@ def main(folder: str, reporting: str) -> None:
 
         loggers.append(JobmeterLogger())
         callbacks.append(JobmeterCallback())
+    elif reporting == "tqdm":
+        callbacks.append(TQDMProgressBar())
     lightning.seed_everything(7, verbose=False)
     inputs = torch.randn(32, 4)
     samples = torch.utils.data.TensorDataset(inputs, 2 * inputs.sum(1, keepdim=True))
