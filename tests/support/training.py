@@ -1,64 +1,76 @@
-"""What a recorded training told, read from the run folder's own files and from the commands that show it."""
+"""Run training scripts that use the SDK, each in a process and a home of its own, and read what they left."""
 
-import csv
 import json
+import subprocess
+import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from support import recorder
-from support.commands import jobmeter
-from support.recorder import Finished, Record
+from support.recorder import Home, merged, only_folder, wait_for
+
+Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
-    """A training that is over: its own output, and the recording of it."""
+class Trained:
+    """A training script that is over."""
 
-    output: Path
-    finished: Finished
+    code: int
+    out: str
+    err: str
+    home: Path
 
     @property
     def folder(self) -> Path:
-        """The run folder."""
-        return self.finished.folder
+        """The only run folder of the home."""
+        return only_folder(self.home)
 
-    def told(self, *, rank: int | None = None) -> dict[int, Record]:
-        """Give what the callbacks told: metrics by step, later words over earlier ones."""
-        name = "steps.jsonl" if rank is None else f"steps.{rank}.jsonl"
-        steps: dict[int, Record] = {}
-        for line in recorder.lines(self.folder / name):
-            assert line["rank"] == (rank or 0)
-            steps[line["step"]] = steps.get(line["step"], {}) | line["metrics"]
-        return steps
+    @property
+    def run(self) -> Record:
+        """The merged records of the run, once its recorder has written the end."""
+        folder = self.folder
+        wait_for(lambda: merged(folder).get("type") == "end")
+        return merged(folder)
 
-    def series(self, metric: str, *, rank: int | None = None) -> dict[int, Any]:
-        """Give one metric by step."""
-        return {step: told[metric] for step, told in self.told(rank=rank).items() if metric in told}
 
-    def events(self, kind: str, *, rank: int | None = None) -> list[Record]:
-        """Give the details of the events of one kind that the callbacks told."""
-        name = "events.sdk.jsonl" if rank is None else f"events.{rank}.jsonl"
-        return [line["details"] for line in recorder.lines(self.folder / name) if line["type"] == kind]
+def script(text: str) -> list[str]:
+    """Make a command of a training script."""
+    return [sys.executable, "-c", "import jobmeter\n" + textwrap.dedent(text)]
 
-    def sdk(self, *, rank: int | None = None) -> Record:
-        """Merge what the callbacks said of the run itself."""
-        merged: Record = {"config": {}, "summary": {}}
-        for line in recorder.lines(self.folder / ("sdk.jsonl" if rank is None else f"sdk.{rank}.jsonl")):
-            config, summary = line.pop("config", {}), line.pop("summary", {})
-            merged |= line
-            merged["config"] |= config
-            merged["summary"] |= summary
-        return merged
 
-    def shown(self) -> Record:
-        """Give what `jobmeter show --json` says."""
-        answer = jobmeter(self.finished.home, "show", "last", "--json")
-        assert answer.code == 0, answer.complaint
-        shown: Record = json.loads(answer.out)
-        return shown
+def train(home: Home, text: str, *words: str, code: int | None = 0, **environ: str) -> Trained:
+    """Run a training script to its end."""
+    done = subprocess.run(
+        [*script(text), *words],
+        env=home.environ(**environ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert code is None or done.returncode == code, done.stderr
+    return Trained(done.returncode, done.stdout, done.stderr, home.path)
 
-    def rows(self, path: str) -> list[dict[str, str]]:
-        """Read a CSV file the training itself wrote."""
-        with (self.output / path).open(newline="") as file:
-            return list(csv.DictReader(file))
+
+def whole_lines(path: Path) -> list[Record]:
+    """Read a file of the SDK as readers must: it ends at its first NUL byte, and at its last line end."""
+    text = path.read_bytes().partition(b"\0")[0]
+    return [
+        json.loads(line, parse_constant=_no_constant) for line in text[: text.rfind(b"\n") + 1].splitlines()
+    ]
+
+
+def _no_constant(word: str) -> object:
+    raise AssertionError(f"{word} is no JSON")
+
+
+def steps(folder: Path, name: str = "steps.jsonl") -> list[Record]:
+    """Give the records of one file of steps; none where there is no file."""
+    return whole_lines(folder / name) if (folder / name).exists() else []
+
+
+def told(folder: Path, kind: str, name: str = "sdk.jsonl") -> list[Record]:
+    """Give the records of one type of what the SDK said of itself."""
+    return [record for record in whole_lines(folder / name) if record["type"] == kind]

@@ -4,7 +4,8 @@ import os
 
 from jobmeter.errors import JobmeterError, UsageError
 
-_CONTROL_FD = 3
+_CONTROL_FD, _PROCESS_FD = 3, 4
+"""What the SDK hands over: a socket to it, and a descriptor of its process where the kernel has those."""
 
 
 def main(argv: list[str]) -> int:
@@ -27,10 +28,10 @@ def main(argv: list[str]) -> int:
 
 
 def _serve(folder: str, pid: int) -> int:
-    """Record for the SDK, which started us with a socket to it as descriptor 3 and nobody to complain to."""
+    """Record for the SDK, which started us and left nobody to complain to."""
     from jobmeter.config import home
     from jobmeter.config import options as settings
-    from jobmeter.recording import attach
+    from jobmeter.recording import attach, target
 
     _close_strangers()
     try:
@@ -39,7 +40,8 @@ def _serve(folder: str, pid: int) -> int:
         # the SDK has read the same settings and said what is wrong with them
         options = settings.Options({option.name: option.default for option in settings.OPTIONS}, folder)
     os.chdir("/")
-    attach.serve(options, pid, folder, _CONTROL_FD)
+    fd = _PROCESS_FD if os.path.exists(f"/proc/self/fd/{_PROCESS_FD}") else None
+    attach.serve(options, target.Target(pid, "/proc", fd), folder, target.Told(_CONTROL_FD))
     return 0
 
 
@@ -47,7 +49,7 @@ def _close_strangers() -> None:
     """Let go of what leaked through the training's exec: a driver's device must not stay open because of us."""
     for name in os.listdir("/proc/self/fd"):
         fd = int(name)
-        if fd <= _CONTROL_FD:
+        if fd <= _PROCESS_FD:
             continue
         try:
             os.close(fd)

@@ -8,8 +8,9 @@ from jobmeter.recording import guard
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
+    from typing import ParamSpec, TypeVar
 
+    P = ParamSpec("P")
     T = TypeVar("T")
 
 
@@ -37,11 +38,15 @@ class Complaints:
             raise error
         say(f"{error}; {error.hint}" if error.hint else str(error))
 
-    def attempt(self, action: "Callable[[], T]", what: str) -> "T | None":
+    def attempt(
+        self, what: str, action: "Callable[P, T]", *given: "P.args", **named: "P.kwargs"
+    ) -> "T | None":
         """Do something for the training that must not hurt it; whatever goes wrong is told and costs data."""
         if self.strict:
-            return action()
-        return guard.attempt(action, lambda error: self.say(f"{what} failed: {error}", about=what))
+            return action(*given, **named)
+        return guard.attempt(
+            lambda: action(*given, **named), lambda error: self.say(f"{what} failed: {error}", about=what)
+        )
 
 
 def say(sentence: str) -> None:

@@ -30,11 +30,10 @@ _encode = msgspec.json.Encoder().encode
 _NEEDS_CARE = b"null"
 """What the encoder writes for NaN and infinities; a metric whose name holds it is slow, and right."""
 
+_PLAIN = values.PLAIN
+_now = time.time
+_LARGEST_STEP = values.LARGEST_STEP
 _LEVELS = ("DEBUG", "INFO", "WARN", "ERROR")
-
-
-def _is_plain_step(step: object) -> bool:
-    return type(step) is int and -values.LARGEST_STEP <= step <= values.LARGEST_STEP
 
 
 class Run:
@@ -74,7 +73,7 @@ class Run:
         self._owner = os.getpid()
         self._lock = RLock()
         self._step = identity.first_step
-        self._pending: dict[str, values.Number | str] = {}
+        self._pending: dict[str, values.Number] = {}
         self._pending_step: int | None = None
         self._dirty: dict[str, object] = {}
         self._event_config = False
@@ -137,21 +136,25 @@ class Run:
     def log(self, metrics: "Mapping[str, object]", step: int | None = None, commit: bool = True) -> None:
         """Keep the metrics of one step; `commit=False` waits for the rest of them."""
         try:
-            plain = values.PLAIN.issuperset(map(type, metrics.values()))
-            body = _encode(metrics) if plain and commit else _NEEDS_CARE
+            plain = commit and _PLAIN.issuperset(map(type, metrics.values()))
+            body = _encode(metrics) if plain else _NEEDS_CARE
         except (TypeError, ValueError, AttributeError):
             body = _NEEDS_CARE
-        if _NEEDS_CARE in body or self._pending or (step is not None and not _is_plain_step(step)):
-            self._complaints.attempt(lambda: self._log_with_care(metrics, step, commit), "logging a step")
-            return
-        self._write(body, step)
-
-    def _write(self, body: bytes, step: int | None) -> None:
+        if (
+            _NEEDS_CARE in body
+            or self._pending
+            or (step is not None and (type(step) is not int or not -_LARGEST_STEP <= step <= _LARGEST_STEP))
+        ):
+            taken = self._complaints.attempt("logging a step", self._take_care, metrics, step, commit)
+            if taken is None:
+                return
+            body, step = taken
+        # whatever runs between here and the copy runs thousands of times: no helper functions
         with self._lock:
             if step is None:
                 step = self._step
             self._step = step + 1
-            now = time.time()
+            now = _now()
             second = int(now)
             if second != self._second:
                 self._begin_second(second)
@@ -176,13 +179,16 @@ class Run:
         self._put = put
         put(line)
 
-    def _log_with_care(self, metrics: "Mapping[str, object]", step: object, commit: bool) -> None:
+    def _take_care(
+        self, metrics: "Mapping[str, object]", step: object, commit: bool
+    ) -> tuple[bytes, int | None] | None:
+        """Make what must be looked at closely into a line; None where there is nothing to write now."""
         if self.finished:
             self._put_late(b"")
-            return
+            return None
         if not values.is_mapping(metrics):
             self._complaints.say(f"log takes a dict of metrics, not a {type(metrics).__name__}", about="log")
-            return
+            return None
         at = self._step_of(step)
         found = values.metrics(metrics, self._refuse)  # type: ignore[arg-type]  # names are checked there
         with self._lock:
@@ -190,8 +196,11 @@ class Run:
                 self._commit()
             self._pending.update(found)
             self._pending_step = at if at is not None else self._pending_step
-            if commit:
-                self._commit()
+            if not commit or not self._pending:
+                return None
+            found, at = self._pending, self._pending_step
+            self._pending, self._pending_step = {}, None
+        return _encode({name: values.for_json(value) for name, value in found.items()}), at
 
     def _step_of(self, given: object) -> int | None:
         if given is None:
@@ -203,10 +212,11 @@ class Run:
             return None
 
     def _commit(self) -> None:
+        """Write what waited for the rest of its step."""
         found, step = self._pending, self._pending_step
         self._pending, self._pending_step = {}, None
         if found:
-            self._write(_encode(found), step)
+            self.log(found, step)
 
     def _refuse(self, name: str, refusal: values.RefusedError) -> None:
         self._complaints.say(f"metric {name} refused: {refusal}", about=f"metric {name}")
@@ -227,7 +237,7 @@ class Run:
         config: "Mapping[str, object] | None" = None,
     ) -> None:
         """Keep that something happened; what the job used at that moment is added when it is read."""
-        self._complaints.attempt(lambda: self._write_event(type, details, config), "an event")
+        self._complaints.attempt("an event", self._write_event, type, details, config)
 
     def alert(self, title: str, text: str = "", level: str = "WARN") -> None:
         """Keep something a person should see: an event of type `alert`."""
@@ -268,9 +278,10 @@ class Run:
 
     def _config_changed(self, changes: dict[str, object]) -> None:
         self._event_config = True
-        self._complaints.attempt(
-            lambda: self._record("sdk", {"type": "config", "config": records.document(changes)}), "the config"
-        )
+        self._complaints.attempt("the config", self._write_changes, "config", changes)
+
+    def _write_changes(self, kind: str, changes: dict[str, object]) -> None:
+        self._record("sdk", {"type": kind, kind: records.document(changes)})
 
     def _summary_changed(self, changes: dict[str, object]) -> None:
         # a loop that keeps its best loss here sets it every step: once a second is enough for the disk
@@ -282,8 +293,7 @@ class Run:
 
     def _write_summary(self) -> None:
         changes, self._dirty = self._dirty, {}
-        record: dict[str, object] = {"type": "summary", "summary": records.document(changes)}
-        self._complaints.attempt(lambda: self._record("sdk", record), "the summary")
+        self._complaints.attempt("the summary", self._write_changes, "summary", changes)
 
     def _record(self, what: str, record: dict[str, object]) -> None:
         if self.finished:
@@ -302,8 +312,7 @@ class Run:
         """End the run: everything is on disk, and the recorder of a run of its own has written the end."""
         self.leave(exit_code, "completed" if exit_code == 0 else "failed", wait=True)
 
-    def end(self, exit_code: int | None, status: str, *, wait: bool) -> None:
-        """Write the end; `wait` until the recorder has ended too, else it goes on until the process is gone."""
+    def _end(self, exit_code: int | None, status: str, wait: bool) -> None:
         if self.finished:
             return
         self._flush()
@@ -326,8 +335,8 @@ class Run:
             self._recorder = None
 
     def leave(self, exit_code: int | None, status: str, *, wait: bool) -> None:
-        """End with the process, whatever state it is in."""
-        self._complaints.attempt(lambda: self.end(exit_code, status, wait=wait), "the end of the run")
+        """Write the end; `wait` until the recorder has ended too, else it goes on until the process is gone."""
+        self._complaints.attempt("the end of the run", self._end, exit_code, status, wait)
 
     def _flush(self) -> None:
         # a thread that died at the end of the interpreter may hold the lock for ever

@@ -73,7 +73,7 @@ def init(  # noqa: PLR0913  # the shape people know
     complaints = Complaints(strict=strict)
     run: Run | None = None
     if _mode(mode, complaints) != "disabled":
-        run = complaints.attempt(lambda: _begin(asked, complaints), "jobmeter.init")
+        run = complaints.attempt("jobmeter.init", _begin, asked, complaints)
     if run is None:
         run = DisabledRun(asked.named)
         run.adopt_config(config)

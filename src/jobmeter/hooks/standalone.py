@@ -11,6 +11,7 @@ import select
 import sys
 
 from jobmeter.errors import RecordError
+from jobmeter.probes import pidfd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _SHELL = "/bin/sh"
 _RECORDER = "import sys; sys.path.append({root!r}); from jobmeter.__main__ import start; start()"
-CONTROL_FD = 3
+_CONTROL_FD, _PROCESS_FD = 3, 4
 FINISH_SECONDS = 3.0
 """How long the end of a run may take its recorder before we go on without it."""
 LOOK_SECONDS = 0.25
@@ -108,7 +109,7 @@ def start_recorder(folder: str) -> Recorder | None:
 
     import jobmeter
 
-    if not sys.executable:
+    if not sys.executable or sys.platform != "linux":
         return None
     root = os.path.dirname(os.path.dirname(os.path.abspath(jobmeter.__file__)))
     words = [
@@ -122,27 +123,32 @@ def start_recorder(folder: str) -> Recorder | None:
         str(os.getpid()),
     ]
     ours, theirs = _socket.socketpair()
+    held = {_CONTROL_FD: theirs.detach()}
+    # the descriptor stays good when this process is gone and its pid another's
+    process_fd = pidfd.open_pid(os.getpid())
+    if process_fd is not None:
+        held[_PROCESS_FD] = process_fd
     # clear of the low numbers that the new process is given
-    high = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 10)
-    theirs.close()
+    given = {number: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for number, fd in held.items()}
     try:
-        _spawn(words, high)
+        _spawn(words, given)
     except OSError:
         ours.close()
         return None
     finally:
-        os.close(high)
+        for fd in (*held.values(), *given.values()):
+            os.close(fd)
     return Recorder(ours.detach())
 
 
-def _spawn(words: list[str], control: int) -> None:
-    """Start a process that is not our child, with our end of the socket's other side as descriptor 3."""
+def _spawn(words: list[str], given: dict[int, int]) -> None:
+    """Start a process that is not our child, with some descriptors of ours under other numbers."""
     null = os.devnull
     actions: list[tuple[object, ...]] = [
         (os.POSIX_SPAWN_OPEN, 0, null, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, null, os.O_WRONLY, 0),
         (os.POSIX_SPAWN_OPEN, 2, null, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_DUP2, control, CONTROL_FD),
+        *((os.POSIX_SPAWN_DUP2, fd, number) for number, fd in given.items()),
     ]
     detached = [_SHELL, "-c", '"$@" &', "sh", *words]
     pid = os.posix_spawn(_SHELL, detached, os.environ, file_actions=actions, setsid=True, setsigmask=[])

@@ -60,14 +60,14 @@ def _asked(value: object) -> "Number":
 
 def metrics(
     given: "Mapping[object, object]", refuse: "Callable[[str, RefusedError], None]"
-) -> "dict[str, Number | str]":
-    """Flatten nested metrics with `/` and spell every number for JSON; what is none goes to `refuse`."""
-    found: dict[str, Number | str] = {}
+) -> "dict[str, Number]":
+    """Flatten nested metrics with `/`; what is no number goes to `refuse`."""
+    found: dict[str, Number] = {}
     for name, value in _flat(given, "", 0):
         try:
             if isinstance(value, RefusedError):
                 raise value
-            found[_spelled(name)] = for_json(number(value))
+            found[_spelled(name)] = number(value)
         except RefusedError as refusal:
             refuse(name, refusal)
     return found

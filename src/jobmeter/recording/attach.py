@@ -11,14 +11,13 @@ import select
 
 from jobmeter.probes import procfs
 from jobmeter.probes.paths import Paths
-from jobmeter.recording import capture, setup
+from jobmeter.recording import capture, setup, target
 from jobmeter.recording.clock import SystemClock, Timing
 from jobmeter.recording.job import Job
 from jobmeter.recording.outcome import Outcome
 from jobmeter.recording.recorder import Recorder
 from jobmeter.recording.signals import Inbox
 from jobmeter.recording.supervise import Ending
-from jobmeter.recording.target import Target, Told
 from jobmeter.runfolder import writer
 
 TYPE_CHECKING = False
@@ -31,19 +30,18 @@ _DETACHING = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT)
 def attach(options: "Options", pid: int) -> Outcome:
     """Record a running process and its descendants until it ends or we are told to stop."""
     paths, clock, inbox = Paths(), SystemClock(), _inbox()
-    target = Target(pid, paths.proc)
+    found = target.find(pid, paths.proc)
     selection = setup.select(options, paths)
     folder = writer.create(options.runs_home, clock.wall())
     plan = setup.Plan(options, folder, _start_record(options, pid, folder, clock, paths), paths)
     plan.selection = selection
     folder.run.append(plan.start)
-    return _record(plan, target, _timing(options, clock), inbox, None)
+    return _record(plan, found, _timing(options, clock), inbox, None)
 
 
-def serve(options: "Options", pid: int, path: str, control_fd: int) -> Outcome:
+def serve(options: "Options", asker: target.Target, path: str, told: target.Told) -> Outcome:
     """Record the process that asked for it from inside: into its folder, until it ends or says so."""
     paths, clock, inbox = Paths(), SystemClock(), _inbox()
-    target = Target(pid, paths.proc)
     folder = writer.RunFolder(path, os.path.basename(path))
     start = _begun(folder)
     ours: dict[str, object] = {
@@ -58,7 +56,7 @@ def serve(options: "Options", pid: int, path: str, control_fd: int) -> Outcome:
     began = start.get("clock")
     if isinstance(began, float | int):
         timing.began = began  # the run began when it was asked for, before we were there
-    return _record(plan, target, timing, inbox, Told(control_fd))
+    return _record(plan, asker, timing, inbox, told)
 
 
 def _begun(folder: writer.RunFolder) -> dict[str, object]:
@@ -82,20 +80,22 @@ def _timing(options: "Options", clock: SystemClock) -> Timing:
     )
 
 
-def _record(plan: setup.Plan, target: Target, timing: Timing, inbox: Inbox, told: Told | None) -> Outcome:
+def _record(
+    plan: setup.Plan, watched: target.Target, timing: Timing, inbox: Inbox, told: target.Told | None
+) -> Outcome:
     plan.no_own_cgroup = "attached to a running job: it stays where it is"
     outputs = capture.Plan()
     outputs.uncaptured = ["stdout", "stderr"]
-    recorder = Recorder(plan, Job(target.pid, plan.paths, ours=False), outputs, timing)
+    recorder = Recorder(plan, Job(watched.pid, plan.paths, ours=False), outputs, timing)
     recorder.begin_sampling()
-    detached = _watch(recorder, target, timing, inbox, told)
+    detached = _watch(recorder, watched, timing, inbox, told)
     if detached:
         return _end(recorder, timing, None, {"status": "cancelled", "error": "detached; the job goes on"})
     if told is not None and told.finished:
         return _end(recorder, timing, None, told.known())
     # a look at what is left before somebody reaps it: its account holds what its children used
     recorder.sample()
-    status = target.exit_status()
+    status = watched.exit_status()
     if status is not None:
         return _end(recorder, timing, status, {} if told is None else told.cancelled(status))
     known = {} if told is None else told.known()
@@ -124,19 +124,21 @@ def _inbox() -> Inbox:
     return inbox
 
 
-def _watch(recorder: Recorder, target: Target, timing: Timing, inbox: Inbox, told: Told | None) -> bool:
+def _watch(
+    recorder: Recorder, watched: target.Target, timing: Timing, inbox: Inbox, told: target.Told | None
+) -> bool:
     """Sample until the process ends or has had itself finished; True when we were told to leave it alone."""
     poll = select.poll()
-    for fd in (target.fd, inbox.fd, None if told is None else told.fd):
+    for fd in (watched.fd, inbox.fd, None if told is None else told.fd):
         if fd is not None:
             poll.register(fd, select.POLLIN)
     recorder.sample()
     while True:
-        left = min(timing.cadence.due() - timing.clock.monotonic(), target.patience)
+        left = min(timing.cadence.due() - timing.clock.monotonic(), watched.patience)
         ready = [ready_fd for ready_fd, _flags in poll.poll(max(0.0, left * 1000))]
         if told is not None and told.fd in ready:
             _listen(told, recorder, poll)
-        if (told is not None and told.finished) or target.ended(ready):
+        if (told is not None and told.finished) or watched.ended(ready):
             return False
         # what the SDK started lives and dies with the training, whatever is sent to all of a batch job
         if inbox.fd in ready and any(number in _DETACHING for number in inbox.take()) and told is None:
@@ -149,7 +151,7 @@ def _watch(recorder: Recorder, target: Target, timing: Timing, inbox: Inbox, tol
             timing.cadence.taken(timing.clock.monotonic())
 
 
-def _listen(told: Told, recorder: Recorder, poll: "select.poll") -> None:
+def _listen(told: target.Told, recorder: Recorder, poll: "select.poll") -> None:
     if not told.listen():
         poll.unregister(told.fd)  # its last holder is gone: how the process ends shows elsewhere
     elif told.exiting and not told.finished:

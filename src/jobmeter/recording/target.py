@@ -19,21 +19,21 @@ class Target:
 
     __slots__ = ("_proc", "_start_ticks", "_visible", "_zombie_status", "fd", "pid")
 
-    def __init__(self, pid: int, proc: str) -> None:
-        """Take hold of a process; UsageError where there is none."""
+    def __init__(self, pid: int, proc: str, fd: int | None) -> None:
         self.pid = pid
         self._proc = proc
-        self.fd = pidfd.open_pid(pid)
+        self.fd = fd
         """Readable once the process has ended; None on kernels older than 5.3."""
         stat = procfs.read_stat(proc, pid)
-        if stat is None:
-            raise UsageError(
-                f"no such process: {pid}", hint="give the pid of a running process, as ps shows it"
-            )
-        self._start_ticks = stat[5]
+        self._start_ticks = -1 if stat is None else stat[5]
         # who may not see addresses is shown an exit code of 0, whatever it was
         self._visible = self._field(_VISIBLE_AT) not in (None, 0, 1)
         self._zombie_status: int | None = None
+
+    @property
+    def there(self) -> bool:
+        """Whether the process could be found."""
+        return self._start_ticks >= 0
 
     @property
     def patience(self) -> float:
@@ -67,6 +67,14 @@ class Target:
         if len(fields) <= _EXIT_CODE_AT or int(fields[19]) != self._start_ticks:
             return None
         return int(fields[place])
+
+
+def find(pid: int, proc: str) -> Target:
+    """Take hold of a running process; UsageError where there is none."""
+    target = Target(pid, proc, pidfd.open_pid(pid))
+    if not target.there:
+        raise UsageError(f"no such process: {pid}", hint="give the pid of a running process, as ps shows it")
+    return target
 
 
 class Told:
