@@ -2,6 +2,7 @@
 
 COMMANDS: dict[str, str] = {
     "bundle": "jobmeter.cli.bundle",
+    "collect": "jobmeter.cli.collect",
     "doctor": "jobmeter.cli.doctor",
     "export": "jobmeter.cli.export",
     "gc": "jobmeter.cli.gc",
@@ -13,6 +14,7 @@ COMMANDS: dict[str, str] = {
     "pp": "jobmeter.cli.pp",
     "rm": "jobmeter.cli.rm",
     "show": "jobmeter.cli.show",
+    "steps": "jobmeter.cli.steps",
     "tag": "jobmeter.cli.tag",
 }
 

@@ -73,7 +73,7 @@ LEGAL: dict[Kind, frozenset[Reduce]] = {
 }
 
 TOOLS = frozenset(
-    ("cgroup", "host", "nvml", "nvsmi", "proc", "ps", "psi", "psutil", "rapl", "slurm", "step", "wait")
+    ("cgroup", "fleet", "host", "nvml", "nvsmi", "proc", "ps", "psi", "psutil", "rapl", "slurm", "step", "wait")
 )
 
 PROCESS_TOOLS = ("proc", "psutil", "ps")

@@ -1,0 +1,73 @@
+"""Thresholds of a collection: told when a rank crosses one, not again at every look, and again after it came back."""
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+
+from jobmeter.fleet.metrics import TrainingMetrics
+from jobmeter.fleet.settings import MetricsCollectorConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
+    """A rank crossed a threshold."""
+
+    kind: str
+    """`low_throughput`, `high_loss` or `low_gpu_util`."""
+    rank: int
+    timestamp: datetime
+    value: float
+    threshold: float
+
+    @property
+    def sentence(self) -> str:
+        """Say it as people do."""
+        return f"rank {self.rank}: {_SENTENCES[self.kind].format(value=self.value, threshold=self.threshold)}"
+
+
+_SENTENCES = {
+    "high_loss": "loss {value:.4g} is above {threshold:g}",
+    "low_gpu_util": "GPU utilisation {value:.4g} % is below {threshold:g} %",
+    "low_throughput": "throughput {value:.4g} tokens/s is below {threshold:g}",
+}
+
+
+def crossed(sample: TrainingMetrics, config: MetricsCollectorConfig) -> list[Alert]:
+    """List the thresholds a sample is beyond; a field that was not measured crosses none."""
+    checks = (
+        ("low_throughput", sample.throughput_tokens_sec, config.low_throughput_threshold, -1),
+        ("high_loss", sample.training_loss, config.high_loss_threshold, 1),
+        ("low_gpu_util", sample.gpu_util, config.low_gpu_util_threshold, -1),
+    )
+    return [
+        Alert(
+            kind=kind, rank=sample.rank, timestamp=sample.timestamp, value=value, threshold=float(threshold)
+        )
+        for kind, value, threshold, direction in checks
+        if value is not None and not math.isnan(value) and (value - threshold) * direction > 0
+    ]
+
+
+class Watcher:
+    """Remembers which thresholds a job's ranks are beyond."""
+
+    def __init__(self, config: MetricsCollectorConfig) -> None:
+        self._config = config
+        self._beyond: set[tuple[int, str]] = set()
+
+    def look(self, sample: TrainingMetrics) -> list[Alert]:
+        """Give the alerts that are new with this sample."""
+        measured = {
+            "low_throughput": sample.throughput_tokens_sec,
+            "high_loss": sample.training_loss,
+            "low_gpu_util": sample.gpu_util,
+        }
+        now = crossed(sample, self._config)
+        kinds = {alert.kind for alert in now}
+        new = [alert for alert in now if (sample.rank, alert.kind) not in self._beyond]
+        for kind, value in measured.items():
+            if kind in kinds:
+                self._beyond.add((sample.rank, kind))
+            elif value is not None:
+                self._beyond.discard((sample.rank, kind))
+        return new
