@@ -107,7 +107,7 @@ def test_a_compressed_file_that_is_no_bundle_is_not_imported(desk: Desk) -> None
     done = desk.jobmeter("import", "x.gz", "--json")
     assert done.returncode == 2
     assert json.loads(done.stdout)["skipped"] == [
-        {"path": "x.gz", "reason": "no known format: use one of bundle, duct"}
+        {"path": "x.gz", "reason": "no known format: see docs/formats.md"}
     ]
 
 

@@ -25,10 +25,21 @@ class Format(Protocol):
 
 
 ALL: dict[str, str] = {
+    "aitk_db": "jobmeter.formats.aitk_db",
+    "aitk_loss": "jobmeter.formats.aitk_loss",
     "dcgm": "jobmeter.formats.dcgm",
     "duct": "jobmeter.formats.duct",
+    "hf_trainer": "jobmeter.formats.hf_trainer",
     "intel_gpu_top": "jobmeter.formats.intel_gpu_top",
+    "lightning_csv": "jobmeter.formats.lightning_csv",
+    "mlflow": "jobmeter.formats.mlflow",
+    "mlflow_db": "jobmeter.formats.mlflow_db",
     "nextflow": "jobmeter.formats.nextflow",
+    "nvidia_smi_csv": "jobmeter.formats.nvidia_smi_csv",
+    "nvidia_smi_dmon": "jobmeter.formats.nvidia_smi_dmon",
+    "nvidia_smi_table": "jobmeter.formats.nvidia_smi_table",
+    "nvidia_smi_xml": "jobmeter.formats.nvidia_smi_xml",
+    "progress_json": "jobmeter.formats.progress_json",
     "rocm_smi": "jobmeter.formats.rocm_smi",
     "sacct": "jobmeter.formats.sacct",
     "scontrol": "jobmeter.formats.scontrol",
@@ -37,8 +48,13 @@ ALL: dict[str, str] = {
     "sinfo": "jobmeter.formats.sinfo",
     "slurm_json": "jobmeter.formats.slurm_json",
     "squeue": "jobmeter.formats.squeue",
+    "step_table": "jobmeter.formats.step_table",
     "tegrastats": "jobmeter.formats.tegrastats",
+    "tensorboard": "jobmeter.formats.tensorboard",
     "time_output": "jobmeter.formats.time_output",
+    "ugro": "jobmeter.formats.ugro",
+    "ultralytics": "jobmeter.formats.ultralytics",
+    "wandb": "jobmeter.formats.wandb",
 }
 
 
@@ -48,10 +64,24 @@ def load(name: str) -> Format:
     return module
 
 
+def claims(path: Path, name: str) -> bool:
+    """Tell whether a format takes a file for its own; a pipe, or what cannot be read, is nobody's."""
+    if not path.is_file():
+        return False
+    try:
+        return load(name).sniff(_head(path), path.name) > 0
+    except OSError:
+        return False
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(HEAD_BYTES)
+
+
 def recognise(path: Path) -> str | None:
     """Name the format that claims a file most strongly, or None when no format does."""
-    with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-    claims = {name: load(name).sniff(head, path.name) for name in ALL}
-    best = max(claims, key=lambda name: claims[name])
-    return best if claims[best] > 0 else None
+    head = _head(path)
+    strengths = {name: load(name).sniff(head, path.name) for name in ALL}
+    best = max(strengths, key=lambda name: strengths[name])
+    return best if strengths[best] > 0 else None

@@ -164,6 +164,8 @@ def _family(path: Path) -> tuple[Path, tuple[Path, ...]]:
     histories = {candidate: _history(candidate) for candidate in candidates}
     own = histories[path]
     kin = [each for each in candidates if _same_beginning(histories[each], own)]
+    if not kin:
+        return path, ()
     main = max(kin, key=lambda each: len(histories[each]))
     return main, tuple(each for each in kin if each != main)
 

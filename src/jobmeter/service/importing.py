@@ -82,7 +82,8 @@ def import_paths(home: str, paths: Iterable[str], format_name: str | None = None
     for path in map(Path, paths):
         if path.is_dir():
             for file in _search(path):
-                _import_file(Path(home), file, format_name, harvest, consumed)
+                if format_name in (None, BUNDLE) or formats.claims(file, format_name):
+                    _import_file(Path(home), file, format_name, harvest, consumed)
             continue
         before = len(harvest.runs) + len(harvest.skipped)
         _import_file(Path(home), path, format_name, harvest, consumed)
@@ -94,7 +95,7 @@ def import_paths(home: str, paths: Iterable[str], format_name: str | None = None
 def _why_not(path: Path) -> str:
     if not path.exists():
         return "no such file"
-    return f"no known format: use one of {', '.join(NAMES)}"
+    return "no known format: see docs/formats.md"
 
 
 def _search(folder: Path) -> Iterator[Path]:
@@ -118,8 +119,8 @@ def _import_file(
         _import_bundle(home, path, bundled, harvest)
         return
     try:
-        recognised = formats.recognise(path)
-        if recognised is None or format_name not in (None, recognised):
+        recognised = format_name or formats.recognise(path)
+        if recognised in (None, BUNDLE):
             return
         found = list(formats.load(recognised).parse(path))
     except OSError as error:
@@ -219,6 +220,7 @@ def write(home: Path, run_id: str, imported: Imported) -> tuple[int, int, int]:
 def _write_files(folder: Path, run_id: str, imported: Imported) -> tuple[int, int, int]:
     records = [_start(run_id, imported), _context(imported), _end(imported)]
     _write_lines(folder / "run.jsonl", records)
+    _write_lines(folder / "sdk.jsonl", _told(imported))
     for stream, source in imported.outputs.items():
         _copy_private(source, folder / stream)
     return (
@@ -279,6 +281,19 @@ def _start(run_id: str, imported: Imported) -> Record:
     )
     ids: Record = {"type": "start", "schema": writer.SCHEMA, "run_id": run_id, "job_id": run_id}
     return ids | {"command": [_hide(word) for word in run.command]} | record
+
+
+def _told(imported: Imported) -> list[Record]:
+    """What the job said of itself, where a run of our own has it from the SDK."""
+    run = imported.run
+    found: list[Record] = []
+    if run.group is not None:
+        found.append({"type": "init", "group": run.group})
+    if run.results:
+        found.append(
+            {"type": "summary", "summary": {key: _hidden(value) for key, value in run.results.items()}}
+        )
+    return found
 
 
 def _context(imported: Imported) -> Record:
@@ -357,7 +372,7 @@ def _step(step: Step) -> Record:
     return stamp | {"step": step.step, "rank": step.rank, "source": step.source, "metrics": metrics}
 
 
-def _spelled(value: float | int) -> float | int | str:
+def _spelled(value: float) -> float | str:
     """Spell what JSON has no number for; a whole number may be larger than any float."""
     if isinstance(value, int) or math.isfinite(value):
         return value
