@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Unit
 from jobmeter.model.run import Run, Status
+from jobmeter.model.steps import Step, Steps
 from jobmeter.model.view import Event, Process, RunView, Series
+from jobmeter.stores import stepcolumns
 
 STARTED = 1794736201.0
 """2026-11-15T09:50:01Z"""
@@ -58,6 +60,12 @@ def process(instance: str, command: str, first: float = 0.0, last: float = 100.0
 def event(seconds: float, type_: str, **details: object) -> Event:
     """Build an event."""
     return Event(timestamp=STARTED + seconds, type=type_, details=details)
+
+
+def steps(*rows: Step, writer: str = "steps.jsonl") -> Steps:
+    """Build the steps of a run from single ones."""
+    streams = stepcolumns.streams({writer: rows})
+    return Steps(tuple(stepcolumns.table(stream, streams[stream]) for stream in streams))
 
 
 def view(

@@ -34,12 +34,15 @@ DEFAULT = (
 _TITLES = {
     "id": "RUN", "cpu_seconds": "CPU", "memory_peak": "MEMORY", "memory_limit": "LIMIT", "exit_code": "EXIT",
     "io_read": "READ", "io_write": "WRITTEN", "job_id": "JOB",
+    "steps.count": "STEPS", "steps.last_step": "STEP", "steps.per_second": "STEPS/S",
 }  # fmt: skip
 _OPTIONAL = {
     "io_read": 9, "io_write": 8, "disk": 7, "cores": 6, "started": 5, "name": 4,
     "cpu_seconds": 3, "wall": 2, "memory_peak": 1,
 }  # fmt: skip
 _FLEXIBLE = {"command": 12, "name": 8, "cwd": 12, "message": 12, "host": 8, "project": 8, "user": 8}
+_WORDS = (fields.TAG, fields.CONFIG)
+"""Fields whose values are words more often than numbers."""
 _LONGEST_COMMAND = 2000
 """A command line can be 2 MB; nobody reads that in a table."""
 
@@ -49,8 +52,8 @@ def column(field: str, *, chosen: bool) -> Column:
     kind = fields.type_of(field)
     return Column(
         title=_TITLES.get(field, text.clean(field).upper() if field in fields.FIELDS else text.clean(field)),
-        right=kind in (Type.BYTES, Type.SECONDS, Type.NUMBER, Type.ANY) and not field.startswith("tag."),
-        flexible=_FLEXIBLE.get(field, 8 if field.startswith("tag.") else 0),
+        right=kind in (Type.BYTES, Type.SECONDS, Type.NUMBER, Type.ANY) and not field.startswith(_WORDS),
+        flexible=_FLEXIBLE.get(field, 8 if field.startswith(_WORDS) else 0),
         optional=0 if chosen else _OPTIONAL.get(field, 0),
     )
 
@@ -144,7 +147,9 @@ def _written(field: str, value: object, run: Run, now: float) -> str:
                 return compact_seconds(value)
             case Type.BYTES:
                 return units.format_bytes(value)
-            case Type.NUMBER | Type.TEXT | Type.ANY | None:
+            case Type.ANY:
+                return units.format_metric(value)
+            case Type.NUMBER | Type.TEXT | None:
                 return units.format_count(value)
     return text.cut(text.clean(str(value)), _LONGEST_COMMAND)
 

@@ -64,6 +64,15 @@ def print_json_list(documents: Iterable[object]) -> None:
     sys.stdout.write(f"[\n{body}\n]\n" if body else "[]\n")
 
 
+def print_json_lines(documents: Iterable[object]) -> None:
+    """Print a list of documents, however many, as they come."""
+    separator = "[\n"
+    for document in documents:
+        sys.stdout.write(separator + json_text(document))
+        separator = ",\n"
+    sys.stdout.write("\n]\n" if separator == ",\n" else "[]\n")
+
+
 def json_text(document: object, indent: int | None = None) -> str:
     """Encode as strict JSON; a number that is none (NaN) becomes null."""
     try:

@@ -36,7 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"at most N runs (default {DEFAULT_LIMIT}, 0 is all; with --json all)",
     )
     parser.epilog = (
-        f"Fields: {', '.join(fields.FIELDS)}, tag.KEY, and every summary key. Filters: docs/filters.md."
+        f"Fields: {', '.join(fields.FIELDS)}, tag.KEY, config.KEY, every summary key, and metrics:"
+        " loss, lr.min, metric.NAME. Filters: docs/filters.md."
     )
     common.add_common(parser)
 
@@ -57,7 +58,7 @@ def main(args: argparse.Namespace) -> int:
         common.print_json_list(shapes.listed(run) for run in found)
         return 0
     out = screen.standard_output()
-    if any(fields.is_summary_key(field) for field in chosen):
+    if any(fields.is_summary_key(field) or field.startswith(fields.CONFIG) for field in chosen):
         found = listing.with_definitions(home, found)
     if found:
         out.write(*lines(found, chosen, out, now, usual=args.columns is None))
@@ -99,7 +100,7 @@ def chosen_fields(given: str | None) -> tuple[str, ...]:
 def _known(name: str, purpose: str) -> str:
     if fields.type_of(name) is None:
         raise UsageError(f"cannot {purpose} {text.clean(name)}: unknown field", hint=fields.nearest(name))
-    return name
+    return fields.normal(name)
 
 
 def lines(found: Sequence[Run], chosen: Sequence[str], out: Screen, now: float, *, usual: bool) -> list[str]:

@@ -1,4 +1,7 @@
-"""One long table: `timestamp,key,instance,value`, a row per value that was stored.
+"""One long table: `timestamp,key,instance,value,step,source`, a row per value that was stored.
+
+What a training logged stands under `step_` and its name, with the rank as the instance; only these rows have a
+step and a source.
 
 Text that a spreadsheet would take for a formula gets a quote in front: a command line is somebody else's
 text. Numbers stay numbers.
@@ -13,10 +16,10 @@ from jobmeter.model.moments import iso_time
 from jobmeter.model.run import Value
 from jobmeter.model.view import RunView, Window
 
-COLUMNS = ("timestamp", "key", "instance", "value")
+COLUMNS = ("timestamp", "key", "instance", "value", "step", "source")
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
-Row = tuple[str, str, str, Value]
+Row = tuple[str, str, str, Value, Value, str]
 
 
 def render(view: RunView, windows: Iterable[Window], *, prefix: str) -> Mapping[str, Iterable[bytes]]:
@@ -54,10 +57,11 @@ def _rows(view: RunView, windows: Iterable[Window]) -> Iterator[Row]:
     for window in windows:
         timestamp = iso_time(window.timestamp) or ""
         for (key, instance), value in window.values.items():
-            yield timestamp, key, instance, _tally(value) if isinstance(value, dict) else value
+            yield timestamp, key, instance, _tally(value) if isinstance(value, dict) else value, "", ""
     for step in view.steps:
+        timestamp = iso_time(step.timestamp) or ""
         for metric, number in step.metrics.items():
-            yield iso_time(step.timestamp) or "", f"step_{metric}", str(step.rank), number
+            yield timestamp, f"step_{metric}", str(step.rank), number, step.step, step.source
 
 
 def _tally(states: dict[str, int]) -> str:

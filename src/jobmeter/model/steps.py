@@ -106,6 +106,13 @@ class MetricSummary:
     not_finite: int = 0
     """How many values were NaN or infinite."""
     source: str = ""
+    """Who told, where that is not the source of the whole summary."""
+
+    def as_record(self) -> dict[str, object]:
+        """Render as `show --json` does."""
+        record = {"first": self.first, "last": self.last, "min": self.low, "max": self.high}
+        more = {"not_finite": self.not_finite or None, "source": self.source or None}
+        return {key: value for key, value in (record | more).items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +127,14 @@ class StepSummary:
     steps_per_second: float | None = None
     """While steps went forward; None where the source says nothing about time."""
     metrics: dict[str, MetricSummary] = field(default_factory=dict)
+
+    def as_record(self) -> dict[str, object]:
+        """Render as `show --json` does; a metric names its source only where that is another one."""
+        record: dict[str, object] = {"count": self.count, "last_step": self.last_step, "source": self.source}
+        if self.steps_per_second is not None:
+            record["steps_per_second"] = self.steps_per_second
+        record["metrics"] = {name: found.as_record() for name, found in self.metrics.items()}
+        return record
 
 
 def as_json(value: Number) -> int | float | str:

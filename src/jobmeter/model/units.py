@@ -63,6 +63,15 @@ def format_count(count: float) -> str:
     return f"{count:,.0f}" if count == int(count) else f"{count:,.2f}"
 
 
+def format_metric(number: float) -> str:
+    """Render what a training logged in four significant digits: `0.3245`, `2e-05`, `12,345`."""
+    if not _is_finite(number):
+        return str(number)
+    if number == int(number) and abs(number) < 1e15:
+        return f"{number:,.0f}"
+    return f"{number:,.0f}" if 1e4 <= abs(number) < 1e15 else f"{number:.4g}"
+
+
 def format_value(value: float | str, unit: Unit) -> str:
     """Render a stored value in its unit; text is passed through."""
     if isinstance(value, str):

@@ -5,8 +5,10 @@ A field the run does not have is absent from `of_run`, never 0 and never empty.
 
 from enum import Enum
 
+from jobmeter.model import metrics
 from jobmeter.model.measurement import TOOLS
 from jobmeter.model.run import Run
+from jobmeter.model.steps import StepSummary
 
 
 class Type(Enum):
@@ -28,6 +30,7 @@ FIELDS: dict[str, Type] = {
     "disk": Type.BYTES,
     "ended": Type.MOMENT,
     "exit_code": Type.NUMBER,
+    "group": Type.TEXT,
     "host": Type.TEXT,
     "id": Type.TEXT,
     "io_read": Type.BYTES,
@@ -39,14 +42,19 @@ FIELDS: dict[str, Type] = {
     "name": Type.TEXT,
     "origin": Type.TEXT,
     "project": Type.TEXT,
+    "ranks": Type.NUMBER,
     "samples": Type.NUMBER,
     "signal": Type.TEXT,
     "started": Type.MOMENT,
     "status": Type.TEXT,
+    "steps.count": Type.NUMBER,
+    "steps.last_step": Type.NUMBER,
+    "steps.per_second": Type.NUMBER,
     "user": Type.TEXT,
     "wall": Type.SECONDS,
 }
-"""Besides these: `tag.KEY`, and any key of a run's summary."""
+"""Besides these: `tag.KEY`, `config.KEY`, any key of a run's summary, and what a training loop logged: a quantity
+everybody knows by its name (`loss`), any other as `metric.NAME`, each also with `.first`, `.last`, `.min`, `.max`."""
 
 PERCENT_OF = {"memory_peak": "memory_limit"}
 """Where a percentage means a share of another field."""
@@ -60,19 +68,46 @@ HEADLINES = {
 """Fields that are the value of a headline number."""
 
 
+METRIC, CONFIG, TAG = "metric.", "config.", "tag."
+_STATISTICS = (".first", ".last", ".min", ".max")
+_MOST_METRICS = 100
+_MOST_CONFIG = 200
+"""Lists read the fields of every run: a config of thousands of keys is in the run, not in them."""
+
+
 def type_of(field: str) -> Type | None:
     """Say what a field holds; None for a name no run can have."""
     if field in FIELDS:
         return FIELDS[field]
-    tool, _, quantity = field.partition("_")
-    if (field.startswith("tag.") and len(field) > len("tag.")) or (tool in TOOLS and quantity):
+    if any(field.startswith(prefix) and len(field) > len(prefix) for prefix in (METRIC, CONFIG, TAG)):
         return Type.ANY
-    return None
+    return Type.ANY if is_summary_key(field) or _is_quantity(_without_statistic(field)) else None
 
 
 def is_summary_key(field: str) -> bool:
-    """Tell a key of a run's summary from the fields every run has."""
-    return type_of(field) is Type.ANY and not field.startswith("tag.")
+    """Tell a key of a run's summary from all other fields."""
+    tool, _, quantity = field.partition("_")
+    return tool in TOOLS and bool(quantity) and not _is_quantity(_without_statistic(field))
+
+
+def normal(field: str) -> str:
+    """Give the one name a field is kept under: `metric.loss` and `loss.last` are `loss`."""
+    if field in FIELDS or field.startswith((CONFIG, TAG)):
+        return field
+    short = field.removeprefix(METRIC)
+    known = _is_quantity(_without_statistic(short))
+    if not known and short == field:
+        return field
+    return (short if known else field).removesuffix(".last")
+
+
+def _without_statistic(field: str) -> str:
+    return next((field.removesuffix(word) for word in _STATISTICS if field.endswith(word)), field)
+
+
+def _is_quantity(name: str) -> bool:
+    """Tell the names of what training loops log that need no `metric.` before them."""
+    return name not in FIELDS and metrics.is_known(name) and metrics.canonical(name) == name
 
 
 def nearest(field: str) -> str:
@@ -82,13 +117,19 @@ def nearest(field: str) -> str:
     close = get_close_matches(field, FIELDS, n=1)
     if close:
         return f"did you mean {close[0]}?"
-    return f"use one of {', '.join(FIELDS)}, tag.KEY, or a summary key such as proc_peak_rss_total"
+    return (
+        f"use one of {', '.join(FIELDS)}, tag.KEY, config.KEY, a summary key such as proc_peak_rss_total,"
+        f" or what a training logged: loss, lr.min, metric.{field}"
+    )
 
 
 def of_run(run: Run) -> dict[str, object]:
     """Lay a run out as named fields; only what is known is present."""
-    known: dict[str, object] = {f"tag.{key}": value for key, value in run.tags.items()}
+    known: dict[str, object] = {f"{TAG}{key}": value for key, value in run.tags.items()}
     known.update(run.summary)
+    known.update(_config(run.context.get("config")))
+    if run.steps is not None:
+        known.update(_steps(run.steps))
     known.update(
         id=run.run_id,
         job_id=run.job_id,
@@ -109,6 +150,8 @@ def of_run(run: Run) -> dict[str, object]:
         disk=run.disk_bytes,
         memory_limit=run.limits.memory_bytes,
         origin=run.provenance.origin,
+        group=run.group,
+        ranks=len(run.ranks) or None,
     )
     for field, name in HEADLINES.items():
         headline = run.headline.get(name)
@@ -118,3 +161,32 @@ def of_run(run: Run) -> dict[str, object]:
     if cpu is not None and run.wall_seconds:
         known["cores"] = cpu.value / run.wall_seconds
     return {field: value for field, value in known.items() if value is not None}
+
+
+def _steps(summary: StepSummary) -> dict[str, object]:
+    known: dict[str, object] = {
+        "steps.count": summary.count,
+        "steps.last_step": summary.last_step,
+        "steps.per_second": summary.steps_per_second,
+    }
+    for name, found in list(summary.metrics.items())[:_MOST_METRICS]:
+        field = name if _is_quantity(name) else f"{METRIC}{name}"
+        values = {"": found.last, ".first": found.first, ".min": found.low, ".max": found.high}
+        # a loss that is NaN is neither above nor below anything
+        known |= {f"{field}{word}": value for word, value in values.items() if not isinstance(value, str)}
+    return known
+
+
+def _config(config: object, prefix: str = CONFIG) -> dict[str, object]:
+    """Lay a config out flat: `config.optimizer.lr`."""
+    known: dict[str, object] = {}
+    for key, value in config.items() if isinstance(config, dict) else ():
+        if isinstance(value, dict):
+            known |= _config(value, f"{prefix}{key}.")
+        elif isinstance(value, bool):
+            known[f"{prefix}{key}"] = "true" if value else "false"
+        elif isinstance(value, int | float | str):
+            known[f"{prefix}{key}"] = value
+        if len(known) >= _MOST_CONFIG:
+            break
+    return known

@@ -179,6 +179,7 @@ def quote(text: str) -> str:
 
 def comparison(field: str, op: Op, text: str, *, now: float) -> Compare:
     """Build `field op text`, with the text read as the field's type demands."""
+    field = fields.normal(field)
     kind = fields.type_of(field)
     match kind:
         case None:

@@ -102,7 +102,7 @@ class _Fields(Mapping[str, object]):
 
 def find(home: str, ref: str, *, warn: notices.Warn = notices.to_stderr) -> Run:
     """Find one run by id, unique prefix, `last`, or folder."""
-    return _with_run(home, ref, warn, lambda _, run: run)
+    return ask(home, ref, lambda _, run: run, warn=warn)
 
 
 def view(
@@ -110,7 +110,7 @@ def view(
 ) -> RunView:
     """Gather all that is known of a run; only the series of `keys` where they are given."""
     wanted = None if keys is None else frozenset(keys)
-    return _with_run(home, ref, warn, lambda store, run: _view(store, run, wanted))
+    return ask(home, ref, lambda store, run: _view(store, run, wanted), warn=warn)
 
 
 def series(
@@ -133,7 +133,7 @@ def series(
         hint = f"it has {instances}" if found else f"see `jobmeter show {run.run_id} --all`"
         raise UsageError(f"run {run.run_id} has no series {key} {instance}".rstrip(), hint=hint)
 
-    return _with_run(home, ref, notices.to_stderr, read)
+    return ask(home, ref, read)
 
 
 def step_series(
@@ -150,7 +150,7 @@ def step_series(
     def read(store: Store, run: Run) -> StepSeries:
         return metric_lines.read(store, run, metric, rank=rank, source=source, points=points)
 
-    return _with_run(home, ref, notices.to_stderr, read)
+    return ask(home, ref, read)
 
 
 def counters_of(run: Run) -> frozenset[str]:
@@ -171,7 +171,14 @@ def _view(store: Store, run: Run, keys: frozenset[str] | None) -> RunView:
     )
 
 
-def _with_run(home: str, ref: str, warn: notices.Warn, use: Callable[[Store, Run], Answer]) -> Answer:
+def ask(
+    home: str,
+    ref: str,
+    use: Callable[[Store, Run], Answer],
+    *,
+    warn: notices.Warn = notices.to_stderr,
+) -> Answer:
+    """Find one run and put a question to the store that holds it."""
     outside = _folder_outside(home, ref)
     if outside is not None:
         return _use_folder(outside, use)

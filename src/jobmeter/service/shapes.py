@@ -4,13 +4,12 @@ Only what was measured is present: a key that is missing was not known. Times ar
 bytes, durations seconds. Keys are added over time, never renamed.
 """
 
-from collections.abc import Iterable
 from math import isfinite
 
 from jobmeter.aggregation import energy
 from jobmeter.model.moments import iso_time
 from jobmeter.model.run import Headline, Run
-from jobmeter.model.view import Event, RunView, Step
+from jobmeter.model.view import Event, RunView
 
 Shape = dict[str, object]
 
@@ -21,6 +20,8 @@ def listed(run: Run) -> Shape:
         "run_id": run.run_id,
         "job_id": run.job_id,
         "ranks": list(run.ranks) or None,
+        "world_size": run.world_size,
+        "group": run.group,
         "name": run.name,
         "project": run.project,
         "status": run.status.value,
@@ -41,6 +42,8 @@ def listed(run: Run) -> Shape:
         "notes": list(run.notes) or None,
         "samples": run.samples,
         "disk_bytes": run.disk_bytes,
+        "steps": None if run.steps is None else run.steps.as_record(),
+        "results": dict(run.results) or None,
     }
     return _present(shape)
 
@@ -51,7 +54,6 @@ def shown(view: RunView) -> Shape:
     extra: Shape = {
         "summary": _present({key: _finite(value) for key, value in run.summary.items()}),
         "energy": energy.account(run.summary, _energy_price(run)),
-        "steps": _steps(view.steps) if view.steps else None,
         "by_command": [
             _present(
                 {
@@ -109,25 +111,9 @@ def _event(event: Event) -> Shape:
             "details": event.details or None,
             "config": event.config or None,
             "measurements": event.measurements or None,
+            "rank": event.rank,
         }
     )
-
-
-def _steps(steps: Iterable[Step]) -> Shape:
-    ordered = sorted(steps, key=lambda step: step.step)
-    values: dict[str, list[float]] = {}
-    for step in ordered:
-        for name, value in step.metrics.items():
-            if isfinite(value):
-                values.setdefault(name, []).append(value)
-    return {
-        "count": len(ordered),
-        "last_step": ordered[-1].step,
-        "metrics": {
-            name: {"first": seen[0], "last": seen[-1], "min": min(seen), "max": max(seen)}
-            for name, seen in values.items()
-        },
-    }
 
 
 def _finite(value: object) -> object:

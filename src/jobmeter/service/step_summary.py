@@ -16,7 +16,7 @@ SDK, LOG = "sdk", "log:"
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class Told:
     """What one source told of one rank, by all its writers."""
 
     source: str
@@ -40,12 +40,12 @@ def trust(source: str) -> int:
     return 0 if source == SDK else 2 if source.startswith(LOG) else 1
 
 
-def best_first(found: Iterable[StepStatistics]) -> list[_Told]:
+def best_first(found: Iterable[StepStatistics]) -> list[Told]:
     """Gather the writers of each source and rank, the one to believe first."""
     groups: dict[tuple[str, int], list[StepStatistics]] = {}
     for one in found:
         groups.setdefault((one.source, one.rank), []).append(one)
-    told = [_Told(source, rank, sorted(parts, key=_begun)) for (source, rank), parts in groups.items()]
+    told = [Told(source, rank, sorted(parts, key=_begun)) for (source, rank), parts in groups.items()]
     return sorted(told, key=_placing)
 
 
@@ -53,7 +53,7 @@ def _begun(part: StepStatistics) -> tuple[bool, float, str]:
     return part.pace.t0 is None, part.pace.t0 or 0.0, part.writer
 
 
-def _placing(told: _Told) -> tuple[int, int, bool, int, int, str]:
+def _placing(told: Told) -> tuple[int, int, bool, int, int, str]:
     names = {name for part in told.parts for name in part.metrics}
     has_loss = metrics.pick(names, metrics.LOSS) is not None
     return trust(told.source), told.rank, not has_loss, -len(names), -told.count, told.source
@@ -78,7 +78,7 @@ def summarise(found: Sequence[StepStatistics]) -> StepSummary | None:
     )
 
 
-def _metrics(told: Sequence[_Told]) -> dict[str, MetricSummary]:
+def _metrics(told: Sequence[Told]) -> dict[str, MetricSummary]:
     chosen: dict[str, MetricSummary] = {}
     for one in told:
         known = one.metrics()
@@ -88,7 +88,12 @@ def _metrics(told: Sequence[_Told]) -> dict[str, MetricSummary]:
             quantity = metrics.canonical(name)
             if quantity in taken or name in taken:
                 continue
-            summary = _summary(name, known[name], one.source, scaled=quantity not in chosen)
+            summary = _summary(
+                name,
+                known[name],
+                one.source if one.source != told[0].source else "",
+                scaled=quantity not in chosen,
+            )
             chosen[quantity if quantity not in chosen else name] = summary
     return dict(sorted(chosen.items()))
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -13,6 +14,7 @@ from jobmeter.exporters import json as json_exporter
 from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
 from jobmeter.model.run import Run, Status
 from jobmeter.model.view import Event, RunView, Series, Step, Window
+from support.views import steps
 
 RSS = Measurement("ps_rss_total", Kind.GAUGE, Unit.BYTES, Scope.JOB, (Reduce.MAX,), (Stat.PEAK,), "sum")
 
@@ -31,7 +33,10 @@ VIEW = RunView(
         ("ps_rss_total", ""): Series(key="ps_rss_total", instance="", times=(2.0, 3.0), values=(1.0, 2.0))
     },
     events=(Event(timestamp=2.5, type="oom_kill", details={"pid": 7}),),
-    steps=(Step(timestamp=3.0, step=10, rank=0, source="log", metrics={"loss": 0.25}),),
+    steps=steps(
+        Step(timestamp=3.0, step=10, rank=0, source="log", metrics={"loss": 0.25}),
+        Step(timestamp=None, step=11, rank=0, source="log", metrics={"loss": math.nan}),
+    ),
 )
 
 WINDOW = Window(
@@ -60,11 +65,12 @@ def document() -> dict[str, object]:
 
 def test_the_table_is_long_and_begins_with_its_columns() -> None:
     rows = table(WINDOW)
-    assert rows[0] == ["timestamp", "key", "instance", "value"]
-    assert rows[1] == ["1970-01-01T00:00:02.000Z", "ps_rss_total", "", "8192"]
-    assert rows[4] == ["1970-01-01T00:00:02.000Z", "ps_stat", "7", "S:9 R:1"]
-    assert rows[6] == ["1970-01-01T00:00:03.000Z", "step_loss", "0", "0.25"]
-    assert len(rows) == 7
+    assert rows[0] == ["timestamp", "key", "instance", "value", "step", "source"]
+    assert rows[1] == ["1970-01-01T00:00:02.000Z", "ps_rss_total", "", "8192", "", ""]
+    assert rows[4] == ["1970-01-01T00:00:02.000Z", "ps_stat", "7", "S:9 R:1", "", ""]
+    assert rows[6] == ["1970-01-01T00:00:03.000Z", "step_loss", "0", "0.25", "10", "log"]
+    assert rows[7] == ["", "step_loss", "0", "nan", "11", "log"]
+    assert len(rows) == 8
 
 
 def test_text_that_a_spreadsheet_would_run_is_quoted_and_numbers_are_not() -> None:
@@ -117,7 +123,8 @@ def test_the_document_holds_the_run_its_definitions_and_every_series() -> None:
             "rank": 0,
             "source": "log",
             "metrics": {"loss": 0.25},
-        }
+        },
+        {"step": 11, "rank": 0, "source": "log", "metrics": {"loss": "NaN"}},
     ]
 
 

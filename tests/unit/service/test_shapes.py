@@ -1,7 +1,10 @@
 """The machine-readable interface: present if and only if known."""
 
+from dataclasses import replace
+
 from jobmeter.model.run import CommandShare, Headline, Limits, Provenance, Run, Status
-from jobmeter.model.view import Event, RunView, Step
+from jobmeter.model.steps import MetricSummary, StepSummary
+from jobmeter.model.view import Event, RunView
 from jobmeter.service import shapes
 
 FULL = Run(
@@ -106,23 +109,43 @@ def test_show_adds_the_summary_without_numbers_that_are_none() -> None:
         run=FULL,
         series={},
         events=(Event(timestamp=1794736202.0, type="oom_kill", details={"count": 1}),),
-        steps=(
-            Step(timestamp=1.0, step=1, rank=0, source="log", metrics={"loss": 3.0}),
-            Step(timestamp=3.0, step=3, rank=0, source="log", metrics={"loss": 2.0, "lr": float("nan")}),
-            Step(timestamp=2.0, step=2, rank=0, source="log", metrics={"loss": 1.0}),
-        ),
     )
     shown = shapes.shown(view)
     assert {key: shown[key] for key in shown.keys() - shapes.listed(FULL).keys()} == {
         "summary": {"wait_cputime": 45.5, "proc_peak_rss_total": 2048},
-        "steps": {
-            "count": 3,
-            "last_step": 3,
-            "metrics": {"loss": {"first": 3.0, "last": 2.0, "min": 1.0, "max": 3.0}},
-        },
         "by_command": [{"command": "cc1plus", "cpu_seconds": 36.9, "processes": 118}],
         "events": [{"timestamp": "2026-11-15T09:50:02.000Z", "type": "oom_kill", "details": {"count": 1}}],
         "folder": "/home/u/runs/x",
+    }
+
+
+def test_steps_are_summed_up_and_what_is_not_finite_is_spelled() -> None:
+    loss = MetricSummary(first=3.0, last="NaN", low=1.0, high=3.0, not_finite=2)
+    learning_rate = MetricSummary(first=0.1, last=0.1, low=0.1, high=0.1, source="log:hf")
+    summary = StepSummary(
+        count=3,
+        last_step=3,
+        source="sdk",
+        steps_per_second=1.5,
+        metrics={"loss": loss, "lr": learning_rate},
+    )
+    run = replace(BARE, steps=summary, ranks=(0, 1), world_size=4, group="sweep", results={"best": 0.5})
+    listed = shapes.listed(run)
+    assert {key: listed[key] for key in listed.keys() - shapes.listed(BARE).keys()} == {
+        "steps": {
+            "count": 3,
+            "last_step": 3,
+            "source": "sdk",
+            "steps_per_second": 1.5,
+            "metrics": {
+                "loss": {"first": 3.0, "last": "NaN", "min": 1.0, "max": 3.0, "not_finite": 2},
+                "lr": {"first": 0.1, "last": 0.1, "min": 0.1, "max": 0.1, "source": "log:hf"},
+            },
+        },
+        "ranks": [0, 1],
+        "world_size": 4,
+        "group": "sweep",
+        "results": {"best": 0.5},
     }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from jobmeter.cli.render import local_time, statuses
 from jobmeter.cli.render.rows import Row, lay_out
 from jobmeter.cli.render.screen import Screen, Style
+from jobmeter.cli.render.step_rows import step_rows
 from jobmeter.cli.render.usage_rows import usage_rows
 from jobmeter.model import text, units
 from jobmeter.model.run import LIVE, Run
@@ -40,6 +41,7 @@ def _rows(view: RunView, now: float) -> Iterator[Row]:
     run = view.run
     yield Row("status", statuses.sentence(run), style=statuses.STYLES[run.status])
     yield from _times(run, now)
+    yield from step_rows(run)
     yield from usage_rows(run)
     yield from _events(view.events)
     yield from _people(run)
@@ -68,7 +70,8 @@ def _later(first: str, second: str) -> str:
 def _events(events: tuple[Event, ...]) -> Iterator[Row]:
     for index, event in enumerate(events[:MOST_EVENTS]):
         clock = local_time.whole(event.timestamp).partition(" ")[2] or "?"
-        body = f"{clock} {text.clean(event.type)}{_details(event.details)}"
+        whose = "" if event.rank is None else f" rank {event.rank}"
+        body = f"{clock}{whose} {text.clean(event.type)}{_details(event.details)}"
         yield Row(
             "events" if index == 0 else "",
             body,

@@ -1,0 +1,87 @@
+"""The steps of a run row by row, as `jobmeter steps` prints them: of the best source, or of the one asked for."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from jobmeter.errors import UsageError
+from jobmeter.model.run import Run
+from jobmeter.model.steps import Step, StepTable
+from jobmeter.service import metric_lines, runs, step_summary
+from jobmeter.stores import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The steps that were asked for."""
+
+    run: Run
+    metrics: tuple[str, ...]
+    """By the names their source gave."""
+    tables: tuple[StepTable, ...]
+
+    def rows(self) -> Iterator[Step]:
+        """Walk all tables in order; a step that has none of the metrics is passed over."""
+        for table in self.tables:
+            yield from (row for row in table.rows() if row.metrics)
+
+    def __len__(self) -> int:
+        return sum(map(_rows, self.tables))
+
+
+def _rows(table: StepTable) -> int:
+    if any(column.rows is None for column in table.columns.values()):
+        return len(table)
+    return len({row for column in table.columns.values() for row in column.rows or ()})
+
+
+def of_run(
+    home: str, ref: str, *, metrics: Sequence[str] = (), rank: int | None = None, source: str | None = None
+) -> Listing:
+    """Read the steps of a run: every rank, and of each the best source unless one is named."""
+
+    def read(store: Store, run: Run) -> Listing:
+        told = step_summary.best_first(store.step_statistics(run.run_id))
+        chosen = _chosen(run, told, rank=rank, source=source)
+        known = {name for one in chosen for part in one.parts for name in part.metrics}
+        wanted = tuple(_spelled(run, metric, known) for metric in metrics) or tuple(sorted(known))
+        tables = [
+            table
+            for one in chosen
+            for table in store.steps(
+                run.run_id, sources=[one.source], ranks=[one.rank], metrics=wanted if metrics else None
+            )
+        ]
+        return Listing(run, wanted, tuple(tables))
+
+    return runs.ask(home, ref, read)
+
+
+def _chosen(
+    run: Run, told: Sequence[step_summary.Told], *, rank: int | None, source: str | None
+) -> list[step_summary.Told]:
+    if not told:
+        raise UsageError(
+            f"run {run.run_id} has no steps",
+            hint="log them with the SDK (docs/sdk.md), or print them: jobmeter reads the output",
+        )
+    sources = sorted({one.source for one in told})
+    if source is not None and source not in sources:
+        raise UsageError(
+            f"run {run.run_id} has no steps from {source}", hint=f"use one of {', '.join(sources)}"
+        )
+    best: dict[int, step_summary.Told] = {}
+    for one in told:
+        if source in (None, one.source):
+            best.setdefault(one.rank, one)
+    if rank is not None and rank not in best:
+        seen = ", ".join(map(str, sorted(best)))
+        raise UsageError(f"run {run.run_id} has no steps of rank {rank}", hint=f"it has rank {seen}")
+    return [best[one] for one in sorted(best) if rank in (None, one)]
+
+
+def _spelled(run: Run, metric: str, known: set[str]) -> str:
+    found = metric_lines.spelling(metric, known)
+    if found is None:
+        shown = ", ".join(sorted(known)[:12])
+        raise UsageError(f"run {run.run_id} has no metric {metric}", hint=f"it has {shown}")
+    return found
