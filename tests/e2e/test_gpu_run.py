@@ -88,6 +88,18 @@ def test_the_helper_is_no_part_of_the_job(home: Home, gpu: StandIn, own_cgroup: 
     assert end["summary"]["proc_peak_count"] == 1
 
 
+def test_a_helper_that_stands_still_is_still_ours(home: Home, gpu: StandIn) -> None:
+    recording = Recording(home, gpu, ["--own-cgroup", "never"])
+    wait_for(lambda: recording.values("nvml_util"))
+    helper = children(recording.process.pid)[-1]
+    os.kill(helper, signal.SIGSTOP)
+    wait_for(lambda: Path(f"/proc/{helper}/stat").read_text().split(")")[1].split()[0] == "T")
+    seen = len(recording.values("proc_count"))
+    wait_for(lambda: len(recording.values("proc_count")) > seen + 5)
+    assert recording.end()["summary"]["proc_peak_count"] == 1
+    assert not Path(f"/proc/{helper}").exists()
+
+
 def test_waiting_for_children_does_not_wait_for_the_helper(home: Home, gpu: StandIn) -> None:
     recording = Recording(home, gpu, ["--wait-for-children"])
     wait_for(lambda: recording.values("nvml_util"))

@@ -199,7 +199,8 @@ class Supervisor:
                     self._nobody_left()
                 return
             if pid != self._job.pid:
-                self._job.waited_for(pid, usage)
+                if os.WIFEXITED(status) or os.WIFSIGNALED(status):
+                    self._job.waited_for(pid, usage)
                 continue
             if os.WIFSTOPPED(status):
                 self._stopped(os.WSTOPSIG(status))
