@@ -83,10 +83,10 @@ class Table:
         next(lines, None)
         yield from _rows(lines, self.header)
 
-    def dropped(self) -> int:
-        """Count the lines that gave no step, empty ones aside."""
+    def dropped(self, steps: int) -> int:
+        """Count the lines that gave no step, empty ones aside, by how many steps there are."""
         lines = sum(1 for line in content.lines(self.path) if line.strip())
-        return max(0, lines - 1 - sum(1 for _ in self.steps()))
+        return max(0, lines - 1 - steps)
 
 
 def table(path: Path, source: str, *steps: str) -> Table | None:

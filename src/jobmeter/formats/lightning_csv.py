@@ -35,7 +35,8 @@ def parse(path: Path) -> Iterable[Imported]:
     if table is None:
         raise UsageError(f"{path.name}: no table with a step column", hint="give the CSVLogger's metrics.csv")
     steps = training.Again(table.steps)
-    if not training.survey(steps).count:
+    seen = training.survey(steps)
+    if not seen.count:
         raise training.nothing("no row was logged before the training ended")
     hparams = path.with_name(HPARAMS)
     versioned = _VERSION.fullmatch(path.parent.name) is not None
@@ -44,10 +45,11 @@ def parse(path: Path) -> Iterable[Imported]:
         digest=content.digest([path]),
         sources=content.existing(path, hparams),
         steps=steps,
+        seen=seen,
         events=checkpoints.beside([path.with_name("checkpoints")], _CHECKPOINT),
         name=path.parent.name if versioned else None,
         project=path.parent.parent.name or None if versioned else None,
         context={"config": yaml_text.mapping(hparams)},
-        dropped={"rows": table.dropped()},
+        dropped={"rows": table.dropped(seen.count)},
     )
     return (training.imported(told),)

@@ -42,16 +42,17 @@ def fields(message: bytes) -> Iterator[tuple[int, Value]]:
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for place in range(_LONGEST_VARINT):
-        if at >= len(message):
-            raise DamagedError("cut off")
-        byte = message[at]
-        at += 1
-        value |= (byte & 0x7F) << (7 * place)
-        if byte < 0x80:
-            return value, at
-    raise DamagedError("an endless number")
+    value = place = 0
+    try:
+        # most tags and lengths are one byte
+        while (byte := message[at]) > 0x7F and place < _LONGEST_VARINT:
+            value |= (byte & 0x7F) << 7 * place
+            at, place = at + 1, place + 1
+    except IndexError:
+        raise DamagedError("cut off") from None
+    if place == _LONGEST_VARINT:
+        raise DamagedError("an endless number")
+    return value | byte << 7 * place, at + 1
 
 
 def chunks(message: bytes, wanted: int) -> Iterator[bytes]:

@@ -73,27 +73,27 @@ def parse(path: Path) -> Iterable[Imported]:
     """Read the table."""
     with path.open("rb") as file:
         is_json = file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
-    if is_json:
-        steps = training.Again(lambda: _json_steps(path))
-        lines = sum(1 for line in content.lines(path) if line.strip())
-        dropped = lines - sum(1 for _ in steps)
-    else:
-        table = csv_table.table(path, FORMAT, *_STEPS)
-        if table is None:
-            raise UsageError(
-                f"{path.name}: no table with a step column", hint=f"name one of {', '.join(_STEPS)}"
-            )
-        steps, dropped = training.Again(table.steps), table.dropped()
-    if not training.survey(steps).count:
+    steps = training.Again(lambda: _json_steps(path)) if is_json else training.Again(_table(path).steps)
+    seen = training.survey(steps)
+    if not seen.count:
         raise training.nothing("no row has a step and a number")
+    lines = sum(1 for line in content.lines(path) if line.strip())
     told = training.Told(
         format=FORMAT,
         digest=content.digest([path]),
         sources=(path,),
         steps=steps,
-        dropped={"rows": dropped},
+        seen=seen,
+        dropped={"rows": max(0, lines - seen.count - (not is_json))},
     )
     return (training.imported(told),)
+
+
+def _table(path: Path) -> csv_table.Table:
+    table = csv_table.table(path, FORMAT, *_STEPS)
+    if table is None:
+        raise UsageError(f"{path.name}: no table with a step column", hint=f"name one of {', '.join(_STEPS)}")
+    return table
 
 
 def _json_steps(path: Path) -> Iterator[Step]:

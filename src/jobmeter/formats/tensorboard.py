@@ -17,6 +17,7 @@ from jobmeter.model.view import Step
 
 FORMAT = "tensorboard"
 _NAME = re.compile(r"events\.out\.tfevents\.\d+\.(?P<process>.+\.\d+)\.(?P<number>\d+)(?:\.v2)?")
+_HOST = re.compile(r"events\.out\.tfevents\.\d+\.(?P<host>.+?)(?:\.\d+\.\d+)?(?:\.v2)?")
 _MARK = b"brain.Event:"
 _PLACE_HOLDER = ("hp_metric", -1.0)
 _TEXT_SUFFIX = "/text_summary"
@@ -38,17 +39,18 @@ def parse(path: Path) -> Iterable[Imported]:
     seen = _Seen()
     for file in files:
         seen.walk(file)
-    if not seen.scalars:
+    if not seen.scalars.count:
         raise training.nothing(_emptiness(seen))
     named = _FOLDERS.fullmatch(path.parent.name)
-    host = _NAME.fullmatch(path.name)
+    host = _HOST.fullmatch(path.name)
     told = training.Told(
         format=FORMAT,
         digest=content.digest(files),
         sources=files,
         steps=training.Again(lambda: _steps(files)),
+        seen=seen.scalars,
         name=path.parent.name if named else None,
-        host=host.group("process").rpartition(".")[0] if host else None,
+        host=host.group("host") if host else None,
         started_at=seen.started_at,
         context={"config": seen.config},
         dropped=seen.damage.dropped,
@@ -60,7 +62,7 @@ def parse(path: Path) -> Iterable[Imported]:
 class _Seen:
     """What one walk over the files tells."""
 
-    scalars: int = 0
+    scalars: training.Survey = field(default_factory=training.Survey)
     texts: int = 0
     others: int = 0
     started_at: float | None = None
@@ -72,7 +74,7 @@ class _Seen:
             if self.started_at is None or entry.wall_time < self.started_at:
                 self.started_at = entry.wall_time
             if entry.value is not None and not _is_place_holder(entry):
-                self.scalars += 1
+                self.scalars.note(entry.wall_time)
             elif entry.text is not None:
                 self.texts += 1
                 self._keep(entry.tag, entry.text)

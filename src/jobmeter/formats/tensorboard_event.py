@@ -87,8 +87,8 @@ def _of_event(event: bytes) -> Iterator[Entry]:
 
 def _entry(wall_time: float, step: int, value: bytes) -> Entry:
     parts = dict(protobuf.fields(value))
-    tag = protobuf.text(value, _TAG)
-    simple, tensor, metadata = parts.get(_SIMPLE_VALUE), parts.get(_TENSOR), parts.get(_METADATA)
+    name, simple, tensor, metadata = (parts.get(n) for n in (_TAG, _SIMPLE_VALUE, _TENSOR, _METADATA))
+    tag = name.decode("utf-8", "replace") if isinstance(name, bytes) else ""
     if isinstance(simple, bytes):
         return Entry(wall_time=wall_time, step=step, tag=tag, value=protobuf.single(simple))
     hparams = _hparams(metadata) if isinstance(metadata, bytes) else {}

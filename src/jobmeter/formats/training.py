@@ -36,6 +36,8 @@ class Told:
     digest: str
     sources: tuple[Path, ...]
     steps: Iterable[Step] = ()
+    seen: "Survey | None" = None
+    """What a walk over the steps told, where one was made already."""
     events: Sequence[Event] = ()
     windows: Sequence[Window] = ()
     definitions: dict[str, Measurement] = field(default_factory=dict)
@@ -70,24 +72,28 @@ class Survey:
     first_timestamp: float | None = None
     last_timestamp: float | None = None
 
+    def note(self, timestamp: float | None) -> None:
+        """Take one step in."""
+        self.count += 1
+        if timestamp is None:
+            return
+        if self.first_timestamp is None or timestamp < self.first_timestamp:
+            self.first_timestamp = timestamp
+        if self.last_timestamp is None or timestamp > self.last_timestamp:
+            self.last_timestamp = timestamp
+
 
 def survey(steps: Iterable[Step]) -> Survey:
     """Count the steps and find the first and the last moment."""
     found = Survey()
     for step in steps:
-        found.count += 1
-        if step.timestamp is None:
-            continue
-        if found.first_timestamp is None or step.timestamp < found.first_timestamp:
-            found.first_timestamp = step.timestamp
-        if found.last_timestamp is None or step.timestamp > found.last_timestamp:
-            found.last_timestamp = step.timestamp
+        found.note(step.timestamp)
     return found
 
 
 def imported(told: Told) -> Imported:
     """Make the run; where the files name no start, the first step's moment stands for it, and says so."""
-    seen = survey(told.steps)
+    seen = survey(told.steps) if told.seen is None else told.seen
     started_at = seen.first_timestamp if told.started_at is None else told.started_at
     ended_at = told.ended_at
     if ended_at is None and told.status is not None:

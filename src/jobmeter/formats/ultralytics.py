@@ -58,7 +58,7 @@ def parse(path: Path) -> Iterable[Imported]:
         status=Status.COMPLETED if planned is not None and len(steps) >= planned else None,
         wall_seconds=None if seconds is None else float(seconds),
         context={"config": config},
-        dropped={"rows": table.dropped()},
+        dropped={"rows": table.dropped(len(steps))},
         inexact=_inexact(seconds, planned),
     )
     return (training.imported(told),)
