@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from support.recorder import Home
 from support.frameworks import Training
+from support.recorder import Home
 
 JOBS = Path(__file__).parent / "jobs"
 Train = Callable[..., Training]

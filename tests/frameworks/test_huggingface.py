@@ -1,6 +1,8 @@
 """A stock Hugging Face Trainer against its own trainer_state.json."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -82,6 +84,24 @@ def test_the_configuration_is_that_of_trainer_and_model(called: Training) -> Non
     assert config["model_config"]["n_embd"] == 16
     assert config["model_parameters"] > 1000
     assert sdk["name"] == "tiny"
+
+
+def test_the_best_checkpoint_and_a_prediction_are_kept_with_the_run(called: Training) -> None:
+    summary = called.sdk()["summary"]
+    losses = own(called, "eval_loss")
+    best = min(losses, key=lambda step: losses[step])
+    assert summary["best_metric"] == losses[best]
+    assert summary["best_model_checkpoint"].endswith(f"checkpoint-{best}")
+    assert summary["test_loss"] > 0
+
+
+def test_reporting_to_all_is_reporting_to_jobmeter_too() -> None:
+    script = (
+        "from transformers import TrainingArguments; from jobmeter.hooks import transformers as hook; "
+        "hook.register(); hook.register(); print(TrainingArguments('x', report_to='all', use_cpu=True).report_to)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout == "['jobmeter']\n", done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -52,5 +52,12 @@ def test_the_end_of_the_fit_is_told(logged: Training) -> None:
 def test_fabric_logs_through_the_same_logger(train: Train) -> None:
     fabric = train("fabric_loop")
     losses = {int(row["step"]): float(row["loss"]) for row in fabric.rows("own.csv")}
-    assert fabric.series("loss") == losses
-    assert fabric.sdk()["project"] == "lines"
+    assert fabric.series("train/loss") == losses
+    assert fabric.series("train/hp/best") == {0: 0.5}
+
+
+def test_a_fabric_run_is_named_and_configured_by_its_logger(train: Train) -> None:
+    fabric = train("fabric_loop")
+    sdk = fabric.sdk()
+    assert (sdk["project"], sdk["config"]) == ("lines", {"rate": 0.1})
+    assert fabric.finished.stdout.decode().splitlines()[-1] == f"lines {fabric.folder.name}"

@@ -13,6 +13,7 @@ from jobmeter.hooks import accelerate as hook
 def main(folder: str) -> None:
     """Train 6 steps; 2 processes when started by torchrun."""
     hook.register()
+    hook.register()  # a second time is harmless
     accelerator = Accelerator(cpu=True, log_with="jobmeter")
     accelerator.init_trackers(
         "lines", config={"rate": 0.1, "layers": 1}, init_kwargs={"jobmeter": {"name": "line"}}

@@ -1,5 +1,6 @@
 """A Fabric loop that logs its losses: `fabric_loop.py FOLDER`; its own log is own.csv."""
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from jobmeter.hooks.lightning import JobmeterLogger
 
 def main(folder: str) -> None:
     """Train 5 steps."""
-    fabric = Fabric(accelerator="cpu", loggers=JobmeterLogger(project="lines"))
+    logger = JobmeterLogger(project="lines", prefix="train/")
+    fabric = Fabric(accelerator="cpu", loggers=logger)
     fabric.launch()
+    logger.log_hyperparams(argparse.Namespace(rate=0.1), {"hp/best": 0.5})
     fabric.seed_everything(7, verbose=False)
     model = torch.nn.Linear(4, 1)
     model, optimizer = fabric.setup(model, torch.optim.SGD(model.parameters(), lr=0.1))
@@ -25,6 +28,7 @@ def main(folder: str) -> None:
         optimizer.step()
         fabric.log("loss", loss, step=step)
         own.append(f"{step},{loss.item()!r}")
+    print(logger.name, logger.version)
     Path(folder, "own.csv").write_text("\n".join(own) + "\n")
 
 

@@ -45,6 +45,7 @@ def main(folder: str, reporting: str) -> None:
         eval_strategy="steps",
         eval_steps=6,
         save_steps=6,
+        load_best_model_at_end=True,
         use_cpu=True,
         dataloader_pin_memory=False,
         report_to=report_to,
@@ -59,6 +60,7 @@ def main(folder: str, reporting: str) -> None:
     )
     trainer.train()
     trainer.save_state()
+    trainer.predict(Sentences(8, seed=3))
 
 
 if __name__ == "__main__":
