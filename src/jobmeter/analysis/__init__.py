@@ -1,0 +1,1 @@
+"""What runs mean: pure functions over what a run shows; no files, no clocks, the same input gives the same answer."""

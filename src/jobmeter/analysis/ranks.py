@@ -1,0 +1,96 @@
+"""How evenly the ranks of one job run, step by step.
+
+Ranks are laid side by side by step, never by clock: hosts disagree about the time by more than a step takes.
+What is compared is how long each rank took for the same step by its own clock. Ranks that wait for one
+another at every step take equally long, whoever was slow: there a straggler shows in `behind`, in its memory
+or in its GPU, not here.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isnan
+from statistics import median
+
+MARKED_SLOW = 1.1
+"""A rank that takes this much longer than the middle one for the same steps is a straggler."""
+_FEW_STEPS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """One rank beside the others; None where too little is known."""
+
+    rank: int
+    count: int
+    last_step: int
+    behind: int
+    """How many steps the foremost rank is ahead."""
+    step_seconds: float | None = None
+    """The middle time per step, by the rank's own clock."""
+    relative: float | None = None
+    """The middle, over the steps all ranks took, of its time against the middle rank's."""
+    slowest_share: float | None = None
+    """In how many of those steps it was the slowest of all."""
+
+    @property
+    def is_straggler(self) -> bool:
+        """Slower than the others over the steps they all took."""
+        return self.relative is not None and self.relative >= MARKED_SLOW
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What one rank told: steps and when, in the order of writing."""
+
+    steps: Sequence[int]
+    timestamps: Sequence[float] | None
+
+
+def paces(ranks: Mapping[int, Steps]) -> tuple[Pace, ...]:
+    """Compare the ranks of one job, in order of rank."""
+    taken = {rank: _durations(told) for rank, told in ranks.items()}
+    front = max((max(told.steps) for told in ranks.values() if told.steps), default=0)
+    relative, slowest = _beside(taken) if len(taken) > 1 else ({}, {})
+    return tuple(
+        Pace(
+            rank=rank,
+            count=len(told.steps),
+            last_step=told.steps[-1],
+            behind=front - max(told.steps),
+            step_seconds=median(taken[rank].values()) if taken[rank] else None,
+            relative=relative.get(rank),
+            slowest_share=slowest.get(rank),
+        )
+        for rank, told in sorted(ranks.items())
+        if told.steps
+    )
+
+
+def _durations(told: Steps) -> dict[int, float]:
+    """Give the seconds each step took; a step that was taken twice counts as it was taken last."""
+    found: dict[int, float] = {}
+    moments = told.timestamps or ()
+    for (step, at), (following, then) in pairwise(zip(told.steps, moments, strict=False)):
+        if following > step and not isnan(at) and not isnan(then) and then > at:
+            found[following] = (then - at) / (following - step)
+    return found
+
+
+def _beside(taken: Mapping[int, Mapping[int, float]]) -> tuple[dict[int, float], dict[int, float]]:
+    """Compare over the steps that every rank took."""
+    shared = set.intersection(*(set(steps) for steps in taken.values()))
+    if len(shared) < _FEW_STEPS:
+        return {}, {}
+    middle = {step: median(steps[step] for steps in taken.values()) for step in shared}
+    relative = {rank: median(steps[step] / middle[step] for step in shared) for rank, steps in taken.items()}
+    last = Counter(max(taken, key=lambda rank: taken[rank][step]) for step in sorted(shared))
+    return relative, {rank: last[rank] / len(shared) for rank in taken}
+
+
+def imbalance(sizes: Mapping[int, float]) -> float | None:
+    """Say how much more than the mean the largest rank uses; None below two ranks."""
+    if len(sizes) < 2 or not sum(sizes.values()):
+        return None
+    return max(sizes.values()) * len(sizes) / sum(sizes.values()) - 1
