@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from jobmeter import formats
+from jobmeter.errors import UsageError
 from jobmeter.model.view import Step
 from jobmeter.runfolder import reader
 from jobmeter.service import importing, index
@@ -233,3 +234,22 @@ def test_wandb_metadata_alone_tells_where_and_how_a_run_was_started(tmp_path: Pa
     assert merged["host_details"]["memory_bytes"] == 16117743616  # type: ignore[index]  # plain JSON
     assert merged["gpu"][0]["name"] == "NVIDIA L4"  # type: ignore[index]  # plain JSON
     assert "user1@example.org" not in json.dumps(merged)
+
+
+@pytest.mark.parametrize("name", sorted(MINE))
+def test_any_real_file_named_as_this_format_is_read_or_refused_in_one_sentence(name: str) -> None:
+    parsed = refused = 0
+    sentences: set[str] = set()
+    for path in sorted(path for path in corpus.ROOT.rglob("*") if path.is_file()):
+        if path.stat().st_size > 200_000:
+            continue
+        try:
+            runs = list(formats.load(name).parse(path))
+        except UsageError as error:
+            sentences.add(str(error))
+            refused += 1
+            continue
+        assert all(step.metrics for run in runs for step in run.steps)
+        parsed += 1
+    assert not any("\n" in sentence for sentence in sentences)
+    assert (refused > 200, parsed + refused) == (True, 287)
