@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from jobmeter.errors import UsageError
 from jobmeter.model.run import Run
-from jobmeter.model.steps import Step, StepTable
+from jobmeter.model.steps import Number, Step, StepTable
 from jobmeter.service import metric_lines, runs, step_summary
 from jobmeter.stores import Store
 
@@ -52,6 +52,16 @@ def of_run(
             )
         ]
         return Listing(run, wanted, tuple(tables))
+
+    return runs.ask(home, ref, read)
+
+
+def last_values(home: str, ref: str) -> dict[str, Number]:
+    """Read the last value of every metric by the name its source gave it; none for a run without steps."""
+
+    def read(store: Store, run: Run) -> dict[str, Number]:
+        told = step_summary.best_first(store.step_statistics(run.run_id))
+        return {name: one.last for name, one in told[0].metrics().items()} if told else {}
 
     return runs.ask(home, ref, read)
 
