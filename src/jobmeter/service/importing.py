@@ -280,7 +280,7 @@ def _start(run_id: str, imported: Imported) -> Record:
         }
     )
     ids: Record = {"type": "start", "schema": writer.SCHEMA, "run_id": run_id, "job_id": run_id}
-    return ids | {"command": [_hide(word) for word in run.command]} | record
+    return ids | {"command": redaction.redact_argv(run.command)} | record
 
 
 def _told(imported: Imported) -> list[Record]:
@@ -290,9 +290,7 @@ def _told(imported: Imported) -> list[Record]:
     if run.group is not None:
         found.append({"type": "init", "group": run.group})
     if run.results:
-        found.append(
-            {"type": "summary", "summary": {key: _hidden(value) for key, value in run.results.items()}}
-        )
+        found.append({"type": "summary", "summary": redaction.redact_tree(run.results)})
     return found
 
 
@@ -308,7 +306,7 @@ def _context(imported: Imported) -> Record:
     outputs = [{"stream": o.stream, "mode": o.mode, "path": o.path, "offset": o.offset} for o in run.outputs]
     return {
         "type": "context",
-        **_present({key: _hidden(value) for key, value in run.context.items()}),
+        **_present({key: redaction.redact_tree(value, key) for key, value in run.context.items()}),
         **_present({"outputs": outputs}),
         "measurements": [definition.as_record() for definition in run.definitions.values()],
         "provenance": how,
@@ -319,15 +317,6 @@ def _context(imported: Imported) -> Record:
             "timestamp": _iso(time.time()),
         },
     }
-
-
-def _hidden(value: object) -> object:
-    """Cut secrets out of everything a foreign tool wrote down."""
-    if isinstance(value, dict):
-        return {key: _hidden(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_hidden(item) for item in value]
-    return _hide(value) if isinstance(value, str) else value
 
 
 def _end(imported: Imported) -> Record:

@@ -157,3 +157,20 @@ def test_an_interrupted_import_leaves_no_half_folder(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="input/output error"):
         importing.write(tmp_path / "home", "20260102T030405Z-abcdef", imported(windows=broken()))
     assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_a_secret_in_the_config_or_the_command_of_a_foreign_run_is_cut_out(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "metrics.csv").write_text("epoch,step,loss\n0,1,0.5\n")
+    (folder / "hparams.yaml").write_text("lr: 0.1\nlogin:\n  password: hunter2\n")
+    metadata = '{"program": "t.py", "python": "3", "executable": "python", "args": ["--password", "hunter2"]}'
+    (folder / "wandb-metadata.json").write_text(metadata)
+    harvest = importing.import_paths(str(tmp_path / "home"), [str(folder)])
+    assert [run.format for run in harvest.runs] == ["lightning_csv", "wandb"]
+    written = [
+        (index.folder_of(tmp_path / "home", run.run_id) / "run.jsonl").read_text() for run in harvest.runs
+    ]
+    assert "hunter2" not in "".join(written)
+    assert '"lr":0.1' in written[0]
+    assert '"--password"' in written[1]
