@@ -78,6 +78,34 @@ def account(summary: "Summary", price: str | None) -> "dict[str, object] | None"
     return shape
 
 
+def sentence(account: "Mapping[str, object]") -> str:
+    """Say an account in a few words: `5.40 kJ = 0.0015 kWh, 0.00047 EUR`."""
+    joules, kwh, cost = (account.get(name) for name in ("joules", "kwh", "energy_cost"))
+    if not isinstance(joules, int | float) or not isinstance(kwh, int | float):
+        return ""
+    text = f"{_scaled_joules(joules)} = {_digits(kwh)} kWh"
+    if not isinstance(cost, int | float):
+        return text
+    return f"{text}, {_digits(cost)} {account.get('currency', '')}".rstrip()
+
+
+def _scaled_joules(joules: float) -> str:
+    for factor, unit in ((1e9, "GJ"), (1e6, "MJ"), (1e3, "kJ")):
+        if joules >= factor:
+            return f"{joules / factor:.2f} {unit}"
+    return f"{joules:.3g} J"
+
+
+def _digits(number: float) -> str:
+    """Write two significant digits without an exponent; more where there are more before the point."""
+    if number >= 1:
+        return f"{number:.2f}"
+    decimals = 2
+    while decimals < 9 and 0 < number < 10 ** (1 - decimals):
+        decimals += 1
+    return f"{number:.{decimals}f}"
+
+
 def split_price(text: str | None) -> tuple[float | None, str]:
     """Take a price per kWh apart: `0.31 EUR` is 0.31 in EUR."""
     number, _, currency = (text or "").strip().partition(" ")

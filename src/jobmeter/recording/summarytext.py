@@ -67,6 +67,8 @@ def summary_text(records: "Records", columns: int = COLUMNS) -> str:
         *_memory_row(_mapping(headlines.get("memory_peak_bytes")), context),
         *_oom_row(_mapping(end["summary"])),
         *_io_row(headlines),
+        *_gpu_row(headlines, _mapping(end["summary"])),
+        *_energy_row(headlines, _mapping(end["summary"]), context),
         *_who_row(end, headlines),
         *_warning_rows(end),
         Row("run", str(records.start["run_id"])),
@@ -156,6 +158,33 @@ def _io_row(headlines: "Record") -> list[Row]:
     text = f"read {format_bytes(_float(read['value']))}, wrote {format_bytes(_float(wrote['value']))}"
     keys = [*_words(read["keys"]), *_words(wrote["keys"])]
     return [Row("IO", text, ", ".join(keys))]
+
+
+def _gpu_row(headlines: "Record", summary: "Record") -> list[Row]:
+    from jobmeter.model.units import format_bytes, format_percent
+
+    util, memory = (_mapping(headlines.get(name)) for name in ("gpu_util_percent", "gpu_memory_peak_bytes"))
+    parts = []
+    if util:
+        parts.append(f"{format_percent(_float(util['value']))} busy")
+    if memory:
+        parts.append(f"{format_bytes(_float(memory['value']))} peak")
+    if not parts:
+        return []
+    keys = [*_words(util.get("keys")), *_words(memory.get("keys"))]
+    name = next((str(summary[key]) for key in ("nvml_name", "nvsmi_name", "rocm_name") if key in summary), "")
+    return [Row("GPU", ", ".join(parts), ", ".join(keys), (_printable(name),) if name else ())]
+
+
+def _energy_row(headlines: "Record", summary: "Record", context: "Record") -> list[Row]:
+    from jobmeter.aggregation import energy
+
+    figures = _mapping(headlines.get("energy_joules"))
+    price = _mapping(context.get("options")).get("energy_price")
+    if not figures:
+        return []
+    account = energy.account(summary, price if isinstance(price, str) else None)  # type: ignore[arg-type]  # plain values
+    return [Row("energy", energy.sentence(account or {}), _source(figures))]
 
 
 def _who_row(end: "Record", headlines: "Record") -> list[Row]:

@@ -6,10 +6,10 @@ bytes, durations seconds. Keys are added over time, never renamed.
 
 from math import isfinite
 
-from jobmeter.aggregation import energy
 from jobmeter.model.moments import iso_time
 from jobmeter.model.run import Headline, Run
 from jobmeter.model.view import Event, RunView
+from jobmeter.service import energy
 
 Shape = dict[str, object]
 
@@ -53,7 +53,7 @@ def shown(view: RunView) -> Shape:
     run = view.run
     extra: Shape = {
         "summary": _present({key: _finite(value) for key, value in run.summary.items()}),
-        "energy": energy.account(run.summary, _energy_price(run)),
+        "energy": energy.account(run),
         "by_command": [
             _present(
                 {
@@ -95,12 +95,6 @@ def _provenance(run: Run) -> Shape:
             "origin": found.origin,
         }
     )
-
-
-def _energy_price(run: Run) -> str | None:
-    options = run.context.get("options")
-    price = options.get("energy_price") if isinstance(options, dict) else None
-    return price if isinstance(price, str) else None
 
 
 def _event(event: Event) -> Shape:

@@ -214,3 +214,25 @@ def test_io_is_what_the_kernel_accounted_else_what_the_cgroup_saw() -> None:
 def test_io_that_could_not_be_read_of_every_process_is_inexact() -> None:
     found = headline.headlines({"wait_read_bytes": 4096}, {"wait_read_bytes": "processes of another user"})
     assert found["io_read_bytes"]["exact"] is False
+
+
+def test_gpu_utilisation_is_the_mean_of_the_most_trusted_tool() -> None:
+    found = headline.gpu_util({"nvsmi_mean_util": 80.0, "nvml_mean_util": 81.5})
+    assert found == {"value": 81.5, "low": 81.5, "high": 81.5, "keys": ["nvml_mean_util"], "exact": False}
+
+
+def test_gpu_memory_is_what_the_jobs_processes_held_and_at_most_what_was_in_use() -> None:
+    summary = {"nvml_peak_proc_mem_total": 30 * MIB, "nvml_peak_mem_used_total": 34 * MIB}
+    assert headline.gpu_memory_peak(summary) == {
+        "value": 30 * MIB,
+        "low": 30 * MIB,
+        "high": 34 * MIB,
+        "keys": ["nvml_peak_proc_mem_total"],
+        "exact": False,
+    }
+
+
+def test_without_processes_gpu_memory_is_what_was_in_use() -> None:
+    found = headline.gpu_memory_peak({"nvsmi_peak_mem_used": 34 * MIB})
+    assert found is not None
+    assert (found["value"], found["keys"]) == (34 * MIB, ["nvsmi_peak_mem_used"])

@@ -94,3 +94,32 @@ def test_numbers_are_written_without_noise() -> None:
         "proc_total_rss_total": "3",
         "wait_cputime": "0.3",
     }
+
+
+UTIL = Measurement(
+    "nvml_util", Kind.GAUGE, Unit.PERCENT, Scope.DEVICE, (Reduce.MEAN,), (Stat.MEAN, Stat.PEAK), "busy"
+)
+ENERGY = Measurement(
+    "nvml_energy", Kind.COUNTER, Unit.JOULES, Scope.DEVICE, (Reduce.DELTA,), (Stat.TOTAL,), "energy"
+)
+MODEL = Measurement("nvml_name", Kind.LABEL, Unit.NONE, Scope.DEVICE, (Reduce.LAST,), (), "model")
+WHY = Measurement("nvml_throttle", Kind.CATEGORICAL, Unit.NONE, Scope.DEVICE, (Reduce.TALLY,), (), "why")
+DEVICES = {m.key: m for m in (UTIL, ENERGY, MODEL, WHY)}
+
+
+def test_devices_are_taken_together() -> None:
+    summary = Summary(DEVICES, lambda _: False)
+    summary.add([("nvml_util", "a", 90), ("nvml_util", "b", 30)])
+    summary.add([("nvml_name", "a", "H200"), ("nvml_name", "b", "H200")])
+    summary.add([("nvml_util", "a", 80), ("nvml_util", "b", 40), ("nvml_throttle", "a", "idle")])
+    assert summary.values() == {"nvml_mean_util": 60, "nvml_peak_util": 90, "nvml_name": "H200"}
+
+
+def test_each_devices_counter_counts_from_its_own_first_look() -> None:
+    summary = Summary(DEVICES, lambda _: False)
+    assert summary.latest("nvml_energy") is None
+    summary.add([("nvml_energy", "a", 1000.0)])
+    summary.add([("nvml_energy", "a", 1100.0), ("nvml_energy", "b", 7000.0)])
+    summary.add([("nvml_energy", "a", 1150.0), ("nvml_energy", "b", 7030.0)])
+    assert summary.values() == {"nvml_energy": 180}
+    assert summary.latest("nvml_energy") == 180

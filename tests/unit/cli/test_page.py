@@ -163,3 +163,28 @@ def test_many_commands_and_events_are_counted_not_listed() -> None:
     lines = render(RunView(run=replace(RUN, by_command=shares), series={}, events=events))
     assert "          and 4 more, see --json" in lines
     assert lines.count("          and 4 more, see --json") == 2
+
+
+def test_gpus_are_named_with_the_fullest_and_energy_with_its_cost() -> None:
+    run = replace(
+        RUN,
+        headline={
+            "gpu_util_percent": Headline(
+                value=93.0, low=93.0, high=93.0, keys=("nvml_mean_util",), exact=False
+            ),
+            "energy_joules": Headline(
+                value=5400.0, low=5400.0, high=5400.0, keys=("nvml_energy",), exact=True
+            ),
+        },
+        summary={
+            "nvml_energy": 5400.0,
+            "nvml_name": "NVIDIA H200",
+            "nvml_peak_count": 8,
+            "nvml_peak_mem_used": 70 * GIB,
+            "nvml_peak_mem_total": 140 * GIB,
+        },
+        context={"options": {"energy_price": "0.31 EUR"}},
+    )
+    shown = "\n".join(render(RunView(run=run, series={}), 100))
+    assert "8 x NVIDIA H200, fullest 70 GiB of 140 GiB (50 %)" in shown
+    assert "5.40 kJ = 0.0015 kWh, 0.00047 EUR" in shown

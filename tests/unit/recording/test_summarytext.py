@@ -196,3 +196,27 @@ def test_for_machines_it_is_one_line() -> None:
     assert told["limits"] == {"cpus": 4.0, "memory_bytes": 16 * GIB}
     assert told["inexact"] == {"k": "why"}
     assert "dropped" not in told
+
+
+def test_gpus_and_energy_have_their_rows() -> None:
+    records = make_records(
+        {
+            "gpu_util_percent": figures(93.4, "nvml_mean_util", exact=False),
+            "gpu_memory_peak_bytes": figures(61 * GIB, "nvml_peak_proc_mem_total", exact=False),
+            "energy_joules": figures(5400.0, "nvml_energy"),
+        },
+        summary={"nvml_energy": 5400.0, "nvml_name": "NVIDIA H200"},
+        by_command=[],
+    )
+    records.context["options"] = {"energy_price": "0.31 EUR"}
+    assert (
+        drawn(records)
+        == """
+jobmeter: completed (exit 0) after 41.2 s
+  GPU      93 % busy, 61 GiB peak  nvml_mean_util, nvml_peak_proc_mem_total
+           NVIDIA H200
+  energy   5.40 kJ = 0.0015 kWh, 0.00047 EUR
+           nvml_energy
+  run      20261115T095001Z-7f3a9c
+"""
+    )

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 from jobmeter.cli.render.rows import Row
 from jobmeter.model import text, units
 from jobmeter.model.run import CommandShare, Headline, Run
+from jobmeter.service import energy
 
 MOST_COMMANDS = 6
 
 _OTHERS: dict[str, tuple[str, Callable[[float], str]]] = {
     "gpu_util_percent": ("GPU", units.format_percent),
     "gpu_memory_peak_bytes": ("GPU memory", units.format_bytes),
-    "energy_joules": ("energy", lambda joules: f"{units.format_count(round(joules))} J"),
 }
 
 
@@ -23,6 +23,8 @@ def usage_rows(run: Run) -> Iterator[Row]:
     for name, (label, write) in _OTHERS.items():
         if name in run.headline:
             yield Row(label, _number(run.headline[name], write), _source(run.headline[name]))
+    yield from _gpus(run)
+    yield from _energy(run)
     yield from _who(run)
 
 
@@ -93,6 +95,29 @@ def _io(run: Run) -> Iterator[Row]:
         return
     body = ", ".join(f"{_number(headline, units.format_bytes)} {word}" for headline, word in found)
     yield Row("IO", body, _source(*(headline for headline, _ in found)))
+
+
+def _gpus(run: Run) -> Iterator[Row]:
+    """Name the GPUs and the most that was in use on one of them, which is what must fit."""
+    for tool in ("nvml", "nvsmi", "rocm", "apple"):
+        name, count = run.summary.get(f"{tool}_name"), run.summary.get(f"{tool}_peak_count")
+        used, total = (run.summary.get(f"{tool}_peak_{what}") for what in ("mem_used", "mem_total"))
+        if name is None:
+            continue
+        body = text.clean(str(name)) if count in (None, 1) else f"{count} x {text.clean(str(name))}"
+        if isinstance(used, int | float) and isinstance(total, int | float) and total:
+            share = units.format_percent(100 * used / total)
+            body += f", fullest {units.format_bytes(used)} of {units.format_bytes(total)} ({share})"
+        yield Row("", body)
+        return
+
+
+def _energy(run: Run) -> Iterator[Row]:
+    found = run.headline.get("energy_joules")
+    if found is None:
+        return
+    body = energy.sentence(run)
+    yield Row("energy", body if found.exact else f"~{body}", _source(found))
 
 
 def _who(run: Run) -> Iterator[Row]:
