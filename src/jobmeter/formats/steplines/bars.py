@@ -1,0 +1,197 @@
+"""Progress bars of tqdm and of those who look like it, found anywhere within a line.
+
+Most bars in a log are not training: files are fetched, shards loaded, test sets evaluated. A bar is training if
+it shows a metric of training or if its words say so; one without words numbers the rows printed beside it.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from jobmeter.formats.steplines import numbers
+from jobmeter.formats.steplines.row import Number
+from jobmeter.model import metrics
+
+FILLED = "█▏▎▍▌▋▊▉#━╸╺─"
+_COUNT = r"\d+(?:\.\d+)?[kKMGT]?"
+_ELAPSED = r"(?:\d+ days?, )?\d+:\d{2}(?::\d{2})?"
+_REST_TEXT = (
+    rf"\[(?P<elapsed>{_ELAPSED})(?:<(?P<left>[^,\]\s]*))?,\s*(?P<rate>[^,\]\s]+)"
+    r"(?:,?\s+(?P<postfix>(?:[^\[\]]|\[[^\[\]]*\])*))?\s*\]"
+)
+_REST = re.compile(_REST_TEXT)
+_PLACE = re.compile(rf"(?P<n>{_COUNT})(?:/(?P<total>{_COUNT}|\?)|(?P<unit>[A-Za-z]+))")
+_PERCENT = re.compile(r"(?:^|\s|:)\d{1,3}%$")
+_RICH = re.compile(
+    rf"(?P<head>Epoch \d+(?:/\d+)?)\s+[━╸╺─ ]*\s(?P<n>\d+)/(?P<total>\d+)\s+{_ELAPSED}\s*•\s*(?:{_ELAPSED}|-:--:--)\s*"
+    r"(?P<rate>[\d.]+it/s)(?P<postfix>(?:\s+[\w/@.-]+:\s+\S+)*)"
+)
+_RATE = re.compile(rf"(?P<value>{_COUNT})\s?(?P<unit>\D\S*)")
+_UNFINISHED = re.compile(rf"(?P<words>[^|\[\]<,{FILLED}]*?\S):?\s+\d{{1,3}}%\|[{FILLED}\s]*$")
+_LIGHTNING = re.compile(r"Epoch \d+$")
+_EPOCH = re.compile(r"\bepochs?\s*:?\s*\[?(?P<epoch>\d+)(?:\s*/\s*\d+)?\]?", re.IGNORECASE)
+_NOT_TRAINING = re.compile(
+    r"\b(?:eval\w*|valid\w*|val|test\w*|predict\w*|sanity\w*|infer\w*|generat\w*|load\w*|download\w*|fetch\w*|"
+    r"extract\w*|map|filter\w*|tokeniz\w*|sampl\w*|sav\w*|preprocess\w*|process\w*|cach\w*|encod\w*|quantiz\w*|"
+    r"upload\w*|read\w*|build\w*|copy\w*|warm\w*|calibrat\w*)\b",
+    re.IGNORECASE,
+)
+_TRAINING = re.compile(
+    r"\b(?:train\w*|steps?|fine-?tun\w*|iter(?:ation)?s?|optimi[sz]\w*|epochs?\W*\d+)", re.IGNORECASE
+)
+_PHRASE = re.compile(rf"(?P<name>[A-Za-z_][\w /@.-]*?)\s*[:=]?\s*(?P<value>{numbers.NUMBER})", re.IGNORECASE)
+_DROPPED = frozenset(("v_num", "eta", "refresh"))
+"""Said by bars, measured by nobody."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Bar:
+    """One drawing of a bar."""
+
+    position: int
+    total: int | None
+    words: str
+    """What stands before it; empty for a bar without a name."""
+    is_fragment: bool
+    """Its beginning was cut off: the words may be somewhere before."""
+    metrics: dict[str, Number] = field(default_factory=dict)
+    rate: dict[str, Number] = field(default_factory=dict)
+    counts_from_zero: bool = False
+    end: int = 0
+
+    @property
+    def is_training(self) -> bool:
+        """Tell whether the bar is that of a training loop."""
+        if _NOT_TRAINING.search(self.words):
+            return False
+        return bool(_TRAINING.search(self.words)) or any(map(_is_training_metric, self.metrics))
+
+    @property
+    def may_number_rows(self) -> bool:
+        """Tell whether rows printed beside it can be of its step."""
+        return self.total is not None and (not self.words.strip(" :") or self.is_training)
+
+    @property
+    def epoch(self) -> int | None:
+        """The epoch its words name, where the bar counts the steps within one."""
+        found = _EPOCH.search(self.words)
+        return int(found["epoch"]) if found else None
+
+
+def find(text: str) -> list[Bar]:
+    """Find the bars in a line, in order; each word before a bar belongs to it."""
+    if "•" in text:
+        found = [_rich(match) for match in _RICH.finditer(text)]
+        if found:
+            return found
+    found = []
+    start = 0
+    for rest in _REST.finditer(text):
+        bar = _read(text[start : rest.start()], rest)
+        if bar is not None:
+            found.append(bar)
+            start = rest.end()
+    return found
+
+
+def unfinished(text: str) -> str:
+    """Give the words of a bar that the end of the line cut off; empty where there is none."""
+    found = _UNFINISHED.search(text) if "%|" in text else None
+    if found is None:
+        return ""
+    glued = _LIGHTNING.search(found["words"])
+    return glued[0] if glued else _last_words(found["words"])
+
+
+def _read(before: str, rest: re.Match[str]) -> Bar | None:
+    """Read the bar whose times begin at `rest`, from what stands before them."""
+    shown = before.rstrip()
+    cut = max(shown.rfind(" "), shown.rfind("|")) + 1
+    left, word = shown[:cut], shown[cut:]
+    place = _PLACE.fullmatch(word)
+    if place is None:
+        return None
+    return _bar(left, place, rest)
+
+
+def _bar(left: str, place: re.Match[str], rest: re.Match[str]) -> Bar:
+    words, is_fragment = _split_words(left.rstrip(), has_total=place["total"] is not None)
+    postfix = rest["postfix"] or ""
+    shown = _postfix(postfix)
+    shown.update({name: value for name, value in _phrases(words).items() if name not in shown})
+    total = place["total"]
+    return Bar(
+        position=numbers.scaled(place["n"]) or 0,
+        total=None if total in (None, "?") else numbers.scaled(total),
+        words=words,
+        is_fragment=is_fragment,
+        metrics=shown,
+        rate=_rate(rest["rate"]),
+        counts_from_zero="v_num" in postfix,
+        end=rest.end(),
+    )
+
+
+def _split_words(left: str, *, has_total: bool) -> tuple[str, bool]:
+    """Take the drawing off, and say whether its beginning is missing."""
+    if left.endswith("|"):
+        left = left[: max(left.rfind("|", 0, len(left) - 1), 0)]
+    percent = _PERCENT.search(left)
+    if percent is not None:
+        return _last_words(left[: percent.start() + 1]), False
+    return ("", True) if has_total else (_last_words(left), False)
+
+
+def _rich(match: re.Match[str]) -> Bar:
+    return Bar(
+        position=int(match["n"]),
+        total=int(match["total"]),
+        words=match["head"],
+        is_fragment=False,
+        metrics=_postfix(match["postfix"]),
+        rate=_rate(match["rate"]),
+        counts_from_zero=True,
+        end=match.end(),
+    )
+
+
+def _last_words(before: str) -> str:
+    """Take a bar's own words: text glued before them was printed by somebody else."""
+    return before.strip(" \t").removesuffix(":").rpartition("]")[2].strip()
+
+
+def _postfix(text: str) -> dict[str, Number]:
+    found: dict[str, Number] = {}
+    for piece in text.split(", ") if "=" in text else ():
+        name, _, value = piece.partition("=")
+        given = numbers.number(value)
+        if given is not None:
+            found[name.strip()] = given
+    found = found or numbers.pairs(text)
+    return {name: value for name, value in found.items() if name.lower() not in _DROPPED}
+
+
+def _phrases(words: str) -> dict[str, Number]:
+    """Find metrics in a bar's words: `Epoch 1/3, step 10/40 completed (loss: 0.52)`."""
+    found: dict[str, Number] = {}
+    for match in _PHRASE.finditer(words) if any(letter.isdigit() for letter in words) else ():
+        name = match["name"].strip()
+        value = numbers.number(match["value"])
+        if value is not None and (metrics.is_loss(name) or metrics.canonical(name) == metrics.LR):
+            found[name] = value
+    return found
+
+
+def _rate(text: str) -> dict[str, Number]:
+    match = _RATE.fullmatch(text)
+    if match is None:
+        return {}
+    unit, value = match["unit"], match["value"]
+    if value[-1].isalpha():
+        scaled = numbers.scaled(value)
+        return {} if scaled is None else {unit: scaled}
+    given = numbers.number(value)
+    return {} if given is None else {unit: given}
+
+
+def _is_training_metric(name: str) -> bool:
+    return metrics.is_loss(name) or (metrics.is_known(name) and not metrics.is_evaluation(name))

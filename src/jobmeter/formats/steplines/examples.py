@@ -1,0 +1,39 @@
+"""The lines of PyTorch's examples: `Train Epoch: 1 [640/60000 (1%)]\tLoss: 2.1` and the test set's result.
+
+The line counts samples, not steps, and does not say how many make a batch: the step is the samples seen.
+"""
+
+import re
+
+from jobmeter.formats.steplines import numbers
+from jobmeter.formats.steplines.row import Memory, Phase, Row, step_in_epochs
+
+_TRAIN = re.compile(
+    r"Train(?:ing)? Epoch:?\s*(?P<epoch>\d+)\s*\[\s*(?P<n>\d+)\s*/\s*(?P<total>\d+)"
+    r"\s*\(\s*\d+(?:\.\d+)?%\s*\)\s*\](?P<rest>.*)",
+    re.IGNORECASE,
+)
+_TEST = re.compile(
+    rf"(?P<set>Test|Validation|Val) set: (?:Average |Avg\. )?loss: (?P<loss>{numbers.NUMBER})"
+    r"(?:, Accuracy: (?P<right>\d+)/(?P<all>\d+))?",
+    re.IGNORECASE,
+)
+
+
+def parse(text: str, memory: Memory) -> Row | None:
+    """Read a line of training or of the test after it."""
+    found = _TRAIN.search(text) if "rain" in text else None
+    if found is not None:
+        metrics = numbers.pairs(found["rest"])
+        if not metrics:
+            return None
+        epoch = int(found["epoch"])
+        samples = step_in_epochs(memory, epoch, int(found["n"]), int(found["total"]), counts_from_zero=False)
+        return Row(metrics=metrics | {"epoch": epoch, "samples": samples}, step=samples)
+    found = _TEST.search(text) if " set: " in text else None
+    if found is None:
+        return None
+    metrics = numbers.numeric(((f"{found['set']} average loss", found["loss"]),))
+    if found["all"] and int(found["all"]):
+        metrics[f"{found['set']} accuracy"] = int(found["right"]) / int(found["all"])
+    return Row(metrics=metrics, step=memory.step, phase=Phase.EVAL)

@@ -1,0 +1,131 @@
+"""The last resort: any line with the word of a step and the word of a loss, each with its number.
+
+Conservative on purpose: settings, source code, tracebacks and prose hold both words too. A line that is nothing
+but `name: number` pairs with a loss among them is a row even without a step; rows are then counted.
+"""
+
+import re
+
+from jobmeter.formats.steplines import numbers
+from jobmeter.formats.steplines.row import Memory, Number, Phase, Row, step_in_epochs
+from jobmeter.model import metrics as meanings
+
+_LONGEST = 2_000
+_STEP = re.compile(
+    r"(?<![\w./-])(?P<name>global[_ ]?step|steps?|iter(?:ation)?s?|updates?|batch(?:[_ ]idx)?|it)\b"
+    r"\s*[:=#]?\s*\[?\s*(?P<step>\d[\d,]*)(?:\s*/\s*(?P<total>\d[\d,]*))?(?![\w.%])",
+    re.IGNORECASE,
+)
+_EPOCH = re.compile(
+    r"(?<![\w./-])(?:epoch|ep)s?\b\s*[:=#]?\s*\[?\s*(?P<epoch>\d+)(?:\.\d+)?(?:\s*/\s*(?P<total>\d+))?(?![\w%])",
+    re.IGNORECASE,
+)
+_LOSS = re.compile(
+    r"(?<![\w/])(?P<name>(?:[A-Za-z][\w@/-]* )?[\w/-]*(?:loss(?:es)?|ppl|perplexity|nll|bpb|reward|acc(?:uracy)?))\b"
+    rf"\s*(?:[:=]|\bis\b|\s)\s*(?P<value>{numbers.NUMBER})\s?(?P<unit>{numbers.UNIT})?(?![\w]|\.\d)",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"[{}]|\bdef |\breturn\b|\bFile \"|\bimport |\w\(.*\bloss\b.*[,=].*\)\s*$|://|==|%[sdf]")
+_ONLY_PAIRS = re.compile(
+    rf"\s*(?:[A-Za-z][\w@./ -]*\s*[:=]\s*{numbers.NUMBER}\s?(?:{numbers.UNIT})?\s*(?:[,;|]\s*|\s+|$)){{2,}}\s*",
+    re.IGNORECASE,
+)
+_STEP_WORDS = (
+    "step",
+    "steps",
+    "iter",
+    "iters",
+    "iteration",
+    "iterations",
+    "global_step",
+    "update",
+    "updates",
+)
+_NO_METRIC = frozenset(
+    (
+        *_STEP_WORDS,
+        "batch",
+        "batch_idx",
+        "it",
+        "epoch",
+        "epochs",
+        "ep",
+        "rank",
+        "time",
+        "elapsed",
+        "eta",
+        "took",
+    )
+)
+_CALLER = re.compile(r"[\w./-]+\.(?:py|c|cc|cpp|cu|h):\d+(?::\w+)?")
+"""Where a logger says it was called."""
+_RANK = re.compile(r"(?<![\w-])rank\s*[:=]\s*(?P<rank>\d{1,6})(?!\w)", re.IGNORECASE)
+_CLOCK_HEAD = re.compile(r"^.*?\d{2}:\d{2}:\d{2}(?:[.,]\d+)?\S*(?=\s)")
+
+
+def parse(text: str, memory: Memory) -> Row | None:
+    """Read a line that says where training stands and how well it does."""
+    if len(text) > _LONGEST or _CODE.search(text):
+        return None
+    text = _CALLER.sub("", text)
+    metrics = _metrics(text)
+    if not any(map(_is_result, metrics)):
+        return None
+    phase = Phase.EVAL if _is_evaluation(text, metrics) else Phase.TRAIN
+    body = _CLOCK_HEAD.sub("", text)
+    step, total = _place(body, memory)
+    if step is not None:
+        rank = _RANK.search(body)
+        return Row(
+            metrics=metrics, step=step, total=total, phase=phase, rank=int(rank["rank"]) if rank else None
+        )
+    if not _ONLY_PAIRS.fullmatch(text):
+        return None
+    return Row(
+        metrics=metrics, step=None, phase=phase if memory.counted or memory.step is None else Phase.EVAL
+    )
+
+
+def _metrics(text: str) -> dict[str, Number]:
+    found = numbers.pairs(text)
+    for match in _LOSS.finditer(text):
+        value = numbers.number(match["value"])
+        name = numbers.with_unit(match["name"].strip(), match["unit"])
+        if value is not None and not any(known.endswith(name) for known in found):
+            found[name] = value
+    return {
+        name: value for name, value in found.items() if name.lower().split()[-1].strip("[(") not in _NO_METRIC
+    }
+
+
+def _is_result(name: str) -> bool:
+    return meanings.is_loss(name) or meanings.canonical(name).removeprefix("eval_") in (
+        meanings.PERPLEXITY,
+        meanings.REWARD,
+    )
+
+
+def _is_evaluation(text: str, metrics: dict[str, Number]) -> bool:
+    losses = [name for name in metrics if meanings.is_loss(name)]
+    if losses:
+        return all(map(meanings.is_evaluation, losses))
+    return re.search(r"\b(?:eval\w*|val(?:id\w*)?|test)\b", text, re.IGNORECASE) is not None
+
+
+def _place(text: str, memory: Memory) -> tuple[int | None, int | None]:
+    """Say which step a line is of: its own word, the place within its epoch, else the epoch."""
+    step, epoch = _STEP.search(text), _EPOCH.search(text)
+    if step is None:
+        if epoch is None:
+            return None, None
+        return int(epoch["epoch"]), numbers.whole(epoch["total"]) if epoch["total"] else None
+    number = numbers.whole(step["step"])
+    total = numbers.whole(step["total"]) if step["total"] else None
+    if number is None:
+        return None, None
+    within_epoch = epoch is not None and (total is not None or step["name"].lower().startswith("batch"))
+    if epoch is None or not within_epoch:
+        return number, total
+    if total is None:
+        return None, None  # a batch of an epoch whose size nobody said
+    return step_in_epochs(memory, int(epoch["epoch"]), number, total, counts_from_zero=False), None

@@ -1,0 +1,120 @@
+"""JSON objects on a line of their own, or after a logger's prefix, that hold a step and something measured."""
+
+import json
+from collections.abc import Iterator
+
+from jobmeter.formats.steplines import clocks, numbers
+from jobmeter.formats.steplines.row import Memory, Number, Phase, Row
+from jobmeter.model import metrics as meanings
+
+_STEPS = (
+    "step",
+    "global_step",
+    "_step",
+    "iteration",
+    "current_step",
+    "current_steps",
+    "train_step",
+    "trainer/global_step",
+    "num_updates",
+    "iter",
+    "update",
+)
+_TOTALS = ("total_steps", "max_steps", "num_steps", "total_iterations", "max_iters")
+_CLOCKS = (
+    "timestamp",
+    "_timestamp",
+    "ts",
+    "time",
+    "datetime",
+    "created_at",
+    "updated_at",
+    "wall_time",
+    "asctime",
+)
+_NO_METRIC = frozenset(
+    (*_STEPS, *_TOTALS, "rank", "local_rank", "world_size", "pid", "n_parameters", "_runtime")
+)
+_FIRST_MOMENT = 1e9
+_MILLISECONDS = 1e11
+_LAST_MOMENT = 1e14
+
+
+def parse(text: str, memory: Memory) -> Row | None:
+    """Read an object that has a step, or an epoch, and a metric of training."""
+    start = text.find('{"')
+    end = text.rfind("}")
+    if start < 0 or end < start:
+        return None
+    try:
+        given = json.loads(text[start : end + 1])
+    except (ValueError, RecursionError):
+        return None  # braces, but no JSON
+    if not isinstance(given, dict):
+        return None
+    clock, moment = _moment(given)
+    metrics = {
+        name: value
+        for name, value in numbers.numeric(_flat(given)).items()
+        if name not in _NO_METRIC and name != clock
+    }
+    if not any(meanings.is_loss(name) or _is_shown(name) for name in metrics):
+        return None
+    step = _first_whole(given, _STEPS)
+    if step is None:
+        step = _first_whole(given, ("epoch",))
+    if step is None and given.get("mode") not in ("val", "eval"):
+        return None
+    phase = (
+        Phase.EVAL if all(map(meanings.is_evaluation, metrics)) or given.get("mode") == "val" else Phase.TRAIN
+    )
+    return Row(
+        metrics=metrics,
+        step=memory.step if step is None else step,
+        phase=phase,
+        total=_first_whole(given, _TOTALS),
+        timestamp=moment,
+        rank=numbers.whole(given.get("rank")),
+    )
+
+
+def _flat(given: dict[object, object]) -> Iterator[tuple[object, object]]:
+    """Walk an object and the objects in it."""
+    for name, value in given.items():
+        if isinstance(value, dict):
+            yield from ((f"{name}/{inner}", item) for inner, item in value.items())
+            continue
+        yield name, value
+
+
+def _is_shown(name: str) -> bool:
+    return meanings.canonical(name) in (
+        meanings.LR,
+        meanings.REWARD,
+        meanings.ACCURACY,
+        meanings.PERPLEXITY,
+        meanings.TOKENS_PER_SECOND,
+        meanings.SAMPLES_PER_SECOND,
+    )
+
+
+def _first_whole(given: dict[object, object], names: tuple[str, ...]) -> int | None:
+    for name in names:
+        value = numbers.whole(given[name]) if name in given else None
+        if value is not None:
+            return value
+    return None
+
+
+def _moment(given: dict[object, object]) -> tuple[str | None, float | None]:
+    """Find the field that holds a moment, as a number or as a date; `time` is often a duration instead."""
+    for name in _CLOCKS:
+        value: Number | None = numbers.number(given.get(name))
+        if value is None:
+            read = clocks.read(str(given[name])) if isinstance(given.get(name), str) else None
+            if read is not None:
+                return name, read[0]
+            continue
+        if _FIRST_MOMENT <= value < _LAST_MOMENT:
+            return name, value / 1000 if value >= _MILLISECONDS else float(value)
+    return None, None

@@ -1,0 +1,51 @@
+"""Keras 1 to 3: bars redrawn over themselves below an `Epoch 1/5` line, and the epoch's line at the end.
+
+Values in a bar are means over the epoch so far. `val_` metrics appear in the last drawing only.
+"""
+
+import re
+
+from jobmeter.formats.steplines import numbers
+from jobmeter.formats.steplines.row import Memory, Number, Row, step_in_epochs
+
+_EPOCH = re.compile(r"\s*Epoch (?P<epoch>\d+)(?:/(?P<epochs>\d+))?\s*")
+_BAR = re.compile(
+    r"(?<![\w/])(?P<n>\d+)/(?P<total>\d+|Unknown)\s*"
+    r"(?:\[[=>.\s]*\]|[━╸╺─]+|(?=- \d+s -)|(?=\s\d+s \d+))(?P<rest>.*)"
+)
+_RATE = re.compile(r"(?<!\S)(?P<value>\d+)(?P<unit>[mu]?s/(?:step|sample))(?!\S)")
+_METRIC = re.compile(
+    rf" - (?!ETA:)(?P<name>[A-Za-z_][\w./@]*(?:[ -][\w./@]+)*): *(?P<value>{numbers.NUMBER})", re.IGNORECASE
+)
+
+
+def parse(text: str, memory: Memory) -> Row | None:
+    """Read a bar with metrics; an epoch line is remembered."""
+    epoch = _EPOCH.fullmatch(text)
+    if epoch is not None:
+        memory.epoch = int(epoch["epoch"])
+        return None
+    if " - " not in text or "/" not in text:
+        return None
+    found = _BAR.search(text)
+    if found is None:
+        return None
+    metrics = numbers.numeric((pair["name"], pair["value"]) for pair in _METRIC.finditer(found["rest"]))
+    if not metrics:
+        return None  # a download
+    rate = _RATE.search(found["rest"])
+    if rate is not None:
+        metrics[rate["unit"]] = int(rate["value"])
+    return _row(found, metrics, memory)
+
+
+def _row(found: re.Match[str], metrics: dict[str, Number], memory: Memory) -> Row:
+    position = int(found["n"])
+    size = position if found["total"] == "Unknown" else int(found["total"])
+    if found["total"] == "Unknown":
+        size = memory.epoch_size or position
+    step = position
+    if memory.epoch is not None:
+        step = step_in_epochs(memory, memory.epoch, position, size, counts_from_zero=False)
+        metrics["epoch"] = memory.epoch
+    return Row(metrics=metrics, step=step, may_repeat=True)

@@ -1,0 +1,47 @@
+"""nanoGPT (`iter 9: loss nan, time 263.68ms, mfu 0.01%`) and its speedruns (`step:1/1530 train_loss:10.8 ...`).
+
+`step_avg:nanms` and `mfu -100.00%` are words for "not measured yet"; the speedruns' clock restarts at step 11.
+"""
+
+import re
+
+from jobmeter.formats.steplines import numbers
+from jobmeter.formats.steplines.row import Memory, Number, Phase, Row
+
+_ITERATION = re.compile(r"(?<!\w)iter (?P<step>\d+): (?P<rest>loss .*)")
+_EVALUATION = re.compile(r"(?<!\w)step (?P<step>\d+): (?P<rest>train loss .*)")
+_SPEEDRUN = re.compile(r"(?<![\w'\"])step:(?P<step>\d+)(?:/(?P<total>\d+))? (?P<rest>[a-z].*)")
+_SPACED = re.compile(
+    rf"(?P<name>[a-z][a-z_ ]*?) (?P<value>{numbers.NUMBER})(?P<unit>ms|s|%)?(?=,|\s|$)", re.IGNORECASE
+)
+_GLUED = re.compile(rf"(?P<name>\w+):(?P<value>{numbers.NUMBER})(?P<unit>ms|s|%)?(?=\s|$)", re.IGNORECASE)
+
+
+def parse(text: str, _memory: Memory) -> Row | None:
+    """Read an iteration, an evaluation, or a line of a speedrun."""
+    if "loss" not in text:
+        return None
+    for pattern, phase in ((_ITERATION, Phase.TRAIN), (_EVALUATION, Phase.EVAL)):
+        found = pattern.search(text)
+        if found is not None:
+            metrics = _metrics(_SPACED, found["rest"])
+            return Row(metrics=metrics, step=int(found["step"]), phase=phase) if metrics else None
+    found = _SPEEDRUN.search(text)
+    if found is None:
+        return None
+    metrics = _metrics(_GLUED, found["rest"])
+    if not any("loss" in name for name in metrics):
+        return None
+    phase = Phase.TRAIN if any(name in metrics for name in ("train_loss", "loss")) else Phase.EVAL
+    return Row(metrics=metrics, step=int(found["step"]), total=numbers.whole(found["total"]), phase=phase)
+
+
+def _metrics(pattern: re.Pattern[str], text: str) -> dict[str, Number]:
+    metrics: dict[str, Number] = {}
+    for pair in pattern.finditer(text):
+        name = numbers.with_unit(pair["name"].strip(), pair["unit"])
+        value = numbers.number(pair["value"])
+        if value is None or numbers.is_unmeasured(name, value) or (name == "mfu_percent" and value < 0):
+            continue
+        metrics[name] = value
+    return metrics

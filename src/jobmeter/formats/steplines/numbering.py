@@ -1,0 +1,162 @@
+"""The steps of rows that do not say theirs: from the bar drawn beside them, else by counting.
+
+The Hugging Face Trainer prints a row through its bar: the bar is wiped, the row printed, the bar drawn again at
+exactly the row's step. Where rows and bars are one stream, the bar follows its row. Where the rows go to stdout and
+the bars to stderr, the n-th row belongs to the n-th bar that was drawn again after being wiped.
+"""
+
+from collections.abc import Callable
+
+from jobmeter.formats.steplines.bars import Bar
+from jobmeter.formats.steplines.held import Draft, Redraw, State, Waiting
+from jobmeter.formats.steplines.row import Memory, Number, Phase
+from jobmeter.formats.steplines.segments import Piece
+
+_BESIDE_BYTES = 1_024
+_MOST_REDRAWS = 4_096
+_MOST_WAITING = 8
+
+
+class Numbering:
+    """Numbers the rows of one stream; `other` is that of the stream with the bars, where they are two."""
+
+    def __init__(self, state: State, emit: Callable[[Draft], None], other: "Numbering | None") -> None:
+        self._state = state
+        self._emit = emit
+        self._other = other
+        self._is_shared = False
+        if other is not None:
+            other._is_shared = True
+
+    def wait(self, draft: Draft, phase: Phase, who: str, piece: Piece) -> None:
+        """Hold a row until its bar is seen."""
+        self.release(before=None if self._other is None else piece.start)
+        memory = self._state.memories[who]
+        self._state.waiting.append(
+            Waiting(
+                draft=draft,
+                phase=phase,
+                who=who,
+                end=piece.end,
+                position=memory.bar_position,
+                rate=dict(memory.bar_rate),
+                index=self._state.rows,
+            )
+        )
+        self._state.rows += 1
+
+    def pass_over_row(self) -> None:
+        """Count a row that is no step but was printed through the bar as well."""
+        self.release(before=None if self._other is None else 0)
+        self._state.rows += 1
+
+    def see_bar(self, bar: Bar, who: str, piece: Piece, timestamp: float | None) -> None:
+        """Learn where the bar stands; number the row printed just before it was drawn again."""
+        memory = self._state.memories[who]
+        if not piece.after_return and not _is_successor(bar, memory):
+            return
+        memory.bar_position, memory.bar_total, memory.bar_rate = bar.position, bar.total, dict(bar.rate)
+        if not piece.after_return:
+            return
+        waiting = self._state.waiting[0] if self._state.waiting and self._other is None else None
+        if waiting is not None and waiting.who == who and piece.start - waiting.end <= _BESIDE_BYTES:
+            self._state.waiting.pop(0)
+            self._number(waiting, bar.position, bar.rate)
+            return
+        if piece.after_blank and bar.position and not bar.is_training:
+            self._note_redraw(bar, timestamp)
+
+    def _note_redraw(self, bar: Bar, timestamp: float | None) -> None:
+        if self._is_shared:
+            self._state.redraws.append(
+                Redraw(position=bar.position, timestamp=timestamp, rate=dict(bar.rate))
+            )
+            if len(self._state.redraws) > _MOST_REDRAWS:
+                self._forget(self._state.redraws_taken + 1)
+            return
+        if self._state.rows or not bar.rate:
+            return  # the rows themselves are steps
+        self._emit(
+            Draft(source="log:tqdm", rank=0, step=bar.position, timestamp=timestamp, metrics=dict(bar.rate))
+        )
+
+    def release(self, before: int | None) -> None:
+        """Number the rows whose bar cannot come any more; with None all of them."""
+        waiting = self._state.waiting
+        while waiting:
+            first = waiting[0]
+            redraw = self._redraw(first.index)
+            if redraw is not None:
+                waiting.pop(0)
+                first.draft.timestamp = (
+                    redraw.timestamp if redraw.timestamp is not None else first.draft.timestamp
+                )
+                self._number(first, redraw.position, redraw.rate)
+                continue
+            if before is not None and not self._is_late(first, before):
+                return
+            waiting.pop(0)
+            self._number(first, first.position, first.rate)
+
+    def _is_late(self, row: Waiting, before: int) -> bool:
+        if self._other is None:
+            return before - row.end > _BESIDE_BYTES
+        if not self._other.has_bars() or self._state.memories[row.who].counted:
+            return True
+        # the bars there are somebody else's if nothing was ever printed through them
+        return len(self._state.waiting) >= _MOST_WAITING and not self._other.has_redraws()
+
+    def has_bars(self) -> bool:
+        """Tell whether a bar was seen that can number rows."""
+        return any(memory.bar_total is not None for memory in self._state.memories.values())
+
+    def has_redraws(self) -> bool:
+        """Tell whether a bar was ever drawn again after being wiped."""
+        return bool(self._state.redraws or self._state.redraws_taken)
+
+    def _redraw(self, index: int) -> Redraw | None:
+        if self._other is None:
+            return None
+        self._other._forget(index)
+        place = index - self._other._state.redraws_taken
+        kept = self._other._state.redraws
+        return kept[place] if 0 <= place < len(kept) else None
+
+    def _forget(self, index: int) -> None:
+        """Drop the redraws before one that is asked for: rows come in order."""
+        gone = min(max(index - self._state.redraws_taken, 0), len(self._state.redraws))
+        del self._state.redraws[:gone]
+        self._state.redraws_taken += gone
+
+    def _number(self, row: Waiting, position: int | None, rate: dict[str, Number]) -> None:
+        memory = self._state.memories[row.who]
+        if position is None:
+            row.draft.step = count(memory, row.phase)
+        else:
+            # no row of training is printed before the first step, whatever the bar still shows
+            row.draft.step = max(position, 1) if row.phase is Phase.TRAIN else position
+            row.draft.metrics = row.draft.metrics | rate
+        if row.phase is Phase.TRAIN:
+            memory.step = row.draft.step
+        self._emit(row.draft)
+
+
+def count(memory: Memory, phase: Phase) -> int:
+    """Number a row that nothing numbers: by counting, or with the step it evaluates."""
+    if phase is Phase.TRAIN:
+        memory.counted += 1
+        return memory.counted
+    if memory.step is not None:
+        return memory.step
+    memory.counted_evaluations += 1
+    return memory.counted_evaluations
+
+
+def _is_successor(bar: Bar, memory: Memory) -> bool:
+    """Tell the training's own bar from those of evaluations, which are shorter.
+
+    Needed only where a tool flattened the terminal: else bars of evaluations are drawn below, and known by that.
+    """
+    if memory.bar_total is None or bar.total is None or memory.bar_position == memory.bar_total:
+        return bar.total is not None
+    return bar.total >= memory.bar_total

@@ -1,0 +1,285 @@
+"""One stream of a job's text, read as it comes: whole or in portions, once or across restarts, with one result.
+
+A step's time is the line's own clock where it has a whole one, else when its bytes arrived. A row without a step
+is numbered by the bar beside it (`numbering.py`).
+"""
+
+from collections.abc import Callable
+
+from jobmeter.formats.steplines import (
+    aitoolkit,
+    bars,
+    clocks,
+    held,
+    milestones,
+    numbering,
+    prefixes,
+    segments,
+    text,
+    ultralytics,
+)
+from jobmeter.formats.steplines.bars import Bar
+from jobmeter.formats.steplines.held import Draft
+from jobmeter.formats.steplines.row import Memory, Number, Phase, Row, step_in_epochs
+from jobmeter.formats.steplines.segments import Piece
+from jobmeter.model.view import Event, Step
+
+Arrival = Callable[[int], float | None]
+"""When the byte at an offset of the stream had arrived, on the wall clock; None where nobody knows."""
+Parser = Callable[[str, Memory], Row | None]
+
+_LONGEST_LINE = 16_384
+"""Longer lines are searched for bars only."""
+_LONGEST_REMEMBERED = 4_096
+_MOST_RANKS = 4_096
+_STEP_NAMES = ("num_updates", "global_step", "step")
+
+
+class _Line:
+    """A piece as text, with whose it is and when it was written."""
+
+    __slots__ = ("_arrived_at", "memory", "piece", "rank", "text", "who", "whole")
+
+    def __init__(self, piece: Piece, memories: dict[str, Memory], arrived_at: Arrival) -> None:
+        self.piece = piece
+        self.whole = text.clean(piece.raw)
+        self.rank, self.text = prefixes.split(self.whole)
+        self.who = "" if self.rank is None or len(memories) > _MOST_RANKS else str(self.rank)
+        self.memory = memories.get(self.who) or Memory()
+        self._arrived_at = arrived_at
+
+    def arrival(self) -> float | None:
+        """Say when its last byte had come."""
+        return self._arrived_at(self.piece.end)
+
+
+class Reader:
+    """Reads one stream with the parsers given."""
+
+    def __init__(
+        self,
+        parsers: dict[str, Parser],
+        state: dict[str, object] | None = None,
+        *,
+        bars_of: "Reader | None" = None,
+    ) -> None:
+        self._parsers = parsers
+        self._state = held.unpack(state)
+        self._splitter = segments.Splitter(
+            self._state.consumed,
+            after_return=self._state.after_return,
+            after_blank=self._state.after_blank,
+        )
+        others = None if bars_of is None else bars_of._numbers
+        self._numbers: numbering.Numbering = numbering.Numbering(self._state, self._emit, others)
+        self._steps: list[Step] = []
+        self._events: list[Event] = []
+        self.untimed: list[tuple[str, dict[str, object]]] = []
+        """Events that no clock told the time of: their type and details."""
+        self.assumed_utc = False
+        self.reached_end = False
+        self.last_row_end = 0
+        """Where in the stream the last row or bar of training ended."""
+
+    @property
+    def consumed(self) -> int:
+        """How many bytes of the stream need not be fed again."""
+        return self._splitter.consumed
+
+    @property
+    def counted_rows(self) -> bool:
+        """Tell whether rows had to be numbered by counting them."""
+        return any(memory.counted or memory.counted_evaluations for memory in self._state.memories.values())
+
+    def feed(self, data: bytes, arrived_at: Arrival, offset: int, *, final: bool = False) -> None:
+        """Read on: data begins at a byte offset of the stream; `final` says that nothing follows."""
+        self._splitter.feed(data, offset)
+        for piece in self._splitter.pieces(self._wants_all, final=final):
+            self._numbers.release(before=piece.start)
+            self._read(_Line(piece, self._state.memories, arrived_at))
+        self._numbers.release(before=self.consumed)
+        if final:
+            self._finish()
+
+    def take(self) -> tuple[list[Step], list[Event]]:
+        """Give what became certain since the last time."""
+        steps, events = self._steps, self._events
+        self._steps, self._events = [], []
+        return steps, events
+
+    def state(self) -> dict[str, object]:
+        """Say as JSON where this reader stands; another one goes on from `consumed`."""
+        self._state.consumed = self._splitter.consumed
+        self._state.after_return = self._splitter.after_return
+        self._state.after_blank = self._splitter.after_blank
+        return held.pack(self._state)
+
+    def _wants_all(self) -> bool:
+        return any(memory.expects for memory in self._state.memories.values())
+
+    def _read(self, line: _Line) -> None:
+        if not line.text or line.text.isspace():
+            return
+        memory = line.memory
+        memory.expects = max(memory.expects - 1, 0)
+        closed = aitoolkit.close(line.text, memory)
+        if closed is not None:
+            self._keep("aitoolkit", closed, line)
+        self._read_line(line)
+        if line.who not in self._state.memories and memory != Memory():
+            self._state.memories[line.who] = memory
+
+    def _read_line(self, line: _Line) -> None:
+        details = milestones.parse(line.text) if line.piece.may_be_milestone else None
+        if details is not None:
+            self._tell("milestone", details, line)
+        if details is not None or not line.piece.may_be_row:
+            return
+        table = ultralytics.parse(line.text, line.memory) if line.memory.columns else None
+        if table is not None:
+            self._keep("ultralytics", table, line)
+            return
+        found = bars.find(line.text)
+        if found:
+            self._read_bars(found, line)
+            line.text = line.text[found[-1].end :]
+        line.memory.wrapped = bars.unfinished(line.text) or line.memory.wrapped
+        if len(line.text) > _LONGEST_LINE or not line.text.strip():
+            return
+        for name, parse in self._parsers.items():
+            row = parse(line.text, line.memory)
+            if row is not None:
+                self._keep(name, row, line)
+                return
+
+    def _keep(self, family: str, row: Row, line: _Line) -> None:
+        """Make a step of a row, or hold it until its number or its last drawing is known."""
+        memory = line.memory
+        words = line.text[:_LONGEST_REMEMBERED]
+        if words == memory.last_row and (row.is_numbered_by_bar or row.step == memory.step is not None):
+            return  # a logger and a print say the same
+        memory.last_row = words
+        self.last_row_end = line.piece.end
+        if row.phase is Phase.SUMMARY:
+            self._numbers.pass_over_row()
+            self.reached_end = True
+            self._tell("summary", dict(row.metrics), line)
+            return
+        draft = self._draft(family, row, line)
+        if row.is_numbered_by_bar:
+            self._state.memories[line.who] = memory
+            self._numbers.wait(draft, row.phase, line.who, line.piece)
+            return
+        draft.step = numbering.count(memory, row.phase) if row.step is None else row.step
+        self._note_place(memory, draft.step, row)
+        if row.may_repeat:
+            self._redrawn(f"{line.who}|{family}", draft)
+            return
+        before = self._state.open.pop(f"{line.who}|{family}", None)
+        if before is not None:
+            self._emit(before)
+        self._emit(draft)
+
+    def _draft(self, family: str, row: Row, line: _Line) -> Draft:
+        rank = row.rank if row.rank is not None else line.rank
+        timestamp = row.timestamp if row.timestamp is not None else self._time(line)
+        return Draft(source=f"log:{family}", rank=rank or 0, step=0, timestamp=timestamp, metrics=row.metrics)
+
+    def _note_place(self, memory: Memory, step: int, row: Row) -> None:
+        if row.phase is not Phase.TRAIN and row.step is None:
+            return
+        memory.step = step
+        memory.total = row.total or memory.total
+        self.reached_end = memory.total is not None and step >= memory.total
+
+    def _read_bars(self, found: list[Bar], line: _Line) -> None:
+        is_nested = text.is_nested(line.piece.raw)
+        for place, bar in enumerate(found):
+            if place == 0 and bar.is_fragment and line.memory.wrapped:
+                bar.words, line.memory.wrapped = line.memory.wrapped, ""
+            if bar.is_training:
+                self._keep_bar(bar, line)
+            if bar.may_number_rows and not is_nested:
+                self._state.memories[line.who] = line.memory
+                self._numbers.see_bar(bar, line.who, line.piece, self._time(line))
+
+    def _keep_bar(self, bar: Bar, line: _Line) -> None:
+        metrics: dict[str, Number] = bar.metrics | bar.rate
+        if not metrics or (bar.position == 0 and not bar.metrics):
+            return
+        memory = line.memory
+        given = next((metrics.pop(name) for name in _STEP_NAMES if name in metrics), None)
+        step = bar.position if given is None else int(given)
+        if bar.epoch is not None and bar.total:
+            metrics.setdefault("epoch", bar.epoch)
+            place = step_in_epochs(
+                memory, bar.epoch, bar.position, bar.total, counts_from_zero=bar.counts_from_zero
+            )
+            step = place if given is None else step
+        memory.step = step
+        self.last_row_end = line.piece.end
+        self.reached_end = bar.position == bar.total
+        family = "lightning" if bar.counts_from_zero else "tqdm"
+        draft = Draft(
+            source=f"log:{family}",
+            rank=line.rank or 0,
+            step=step,
+            timestamp=self._time(line),
+            metrics=metrics,
+        )
+        self._redrawn(f"{line.who}|{_without_digits(bar.words)}|{bar.total}", draft)
+
+    def _redrawn(self, key: str, draft: Draft) -> None:
+        done = held.put(self._state.open, key, draft)
+        if done is not None:
+            self._emit(done)
+
+    def _time(self, line: _Line) -> float | None:
+        arrived_at = line.arrival()
+        read = clocks.read(line.whole)
+        if read is None:
+            return arrived_at
+        moment, has_zone = read
+        if has_zone:
+            return moment
+        if arrived_at is None:
+            self.assumed_utc = True
+            return moment
+        self._state.zone_seconds = clocks.zone_seconds(moment, arrived_at, self._state.zone_seconds)
+        return moment - self._state.zone_seconds
+
+    def _emit(self, draft: Draft) -> None:
+        self._steps.append(
+            Step(
+                timestamp=draft.timestamp,
+                step=draft.step,
+                rank=draft.rank,
+                source=draft.source,
+                metrics=draft.metrics,
+            )
+        )
+
+    def _tell(self, kind: str, details: dict[str, object], line: _Line) -> None:
+        timestamp = self._time(line)
+        if timestamp is None:
+            self.untimed.append((kind, details))
+            return
+        self._events.append(Event(timestamp=timestamp, type=kind, details=details))
+
+    def _finish(self) -> None:
+        self._numbers.release(before=None)
+        for draft in self._state.open.values():
+            self._emit(draft)
+        self._state.open.clear()
+        for who, memory in self._state.memories.items():
+            closed = aitoolkit.close("", memory)
+            if closed is not None and closed.step is not None:
+                rank = int(who or 0)
+                source = "log:aitoolkit"
+                self._emit(
+                    Draft(source=source, rank=rank, step=closed.step, timestamp=None, metrics=closed.metrics)
+                )
+
+
+def _without_digits(words: str) -> str:
+    return "".join("#" if letter.isdigit() else letter for letter in words)

@@ -1,0 +1,73 @@
+"""What a family of log lines gives back, and what is remembered between the lines of one rank."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+Number = int | float
+
+
+class Phase(Enum):
+    """What a row tells about."""
+
+    TRAIN = "train"
+    EVAL = "eval"
+    """Measured on data held back; it belongs to the training step before it."""
+    SUMMARY = "summary"
+    """Figures of the whole run: no step."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Row:
+    """One line's worth of metrics, before it has a time and perhaps before it has a number."""
+
+    metrics: dict[str, Number]
+    step: int | None = None
+    """None where the line does not say it: what stands near it, or counting, decides."""
+    phase: Phase = Phase.TRAIN
+    total: int | None = None
+    """The last step there will be, where the line says so."""
+    timestamp: float | None = None
+    rank: int | None = None
+    may_repeat: bool = False
+    """A redrawn line: the next one of the same step replaces it."""
+    is_numbered_by_bar: bool = False
+    """The step stands in the bar drawn after the row."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Memory:
+    """What the lines of one rank said so far, as far as later lines need it. All of it is JSON."""
+
+    step: int | None = None
+    total: int | None = None
+    counted: int = 0
+    """Rows that had to be numbered by counting them."""
+    counted_evaluations: int = 0
+    """Evaluations before any row of training, counted for themselves."""
+    epoch: int | None = None
+    first_epoch: int | None = None
+    epoch_size: int | None = None
+    columns: list[str] = field(default_factory=list)
+    """Headings of a table whose rows follow."""
+    expects: int = 0
+    """So many further lines belong to what the last one began, whatever they look like."""
+    timers: dict[str, float] = field(default_factory=dict)
+    wrapped: str = ""
+    """The beginning of a bar that the end of a terminal line cut off."""
+    bar_position: int | None = None
+    bar_total: int | None = None
+    bar_rate: dict[str, Number] = field(default_factory=dict)
+    """The bar that numbers rows printed beside it."""
+    last_row: str = ""
+    """The row before, word for word: some print each row twice."""
+
+
+def step_in_epochs(memory: Memory, epoch: int, position: int, size: int, *, counts_from_zero: bool) -> int:
+    """Number a step that a line gives as a place within an epoch.
+
+    The first epoch a log shows tells whether it counts them from 0 or from 1.
+    """
+    memory.epoch, memory.epoch_size = epoch, size
+    if memory.first_epoch is None or epoch < memory.first_epoch:
+        memory.first_epoch = 0 if epoch == 0 or counts_from_zero else 1
+    return max(epoch - memory.first_epoch, 0) * size + position

@@ -1,0 +1,93 @@
+"""Rows on stdout, their bars on stderr: what the Hugging Face Trainer does when both are captured apart."""
+
+import json
+
+from jobmeter.formats import steplines
+from support import logtext
+
+WIPE = b"\r                                                    \r"
+
+
+def bar(position: int, total: int = 50) -> bytes:
+    return f"\r{100 * position // total:3}%|██        | {position}/{total} [00:07<00:56,  4.00it/s]".encode()
+
+
+def row(number: int) -> bytes:
+    return f"{{'loss': 0.{number}, 'learning_rate': 1e-05, 'epoch': {number}.0}}\n".encode()
+
+
+def test_the_nth_row_belongs_to_the_nth_bar_drawn_again():
+    err = bar(0) + bar(9) + bar(10) + WIPE + bar(10) + bar(15) + WIPE + bar(20) + bar(21)
+    bars = steplines.LogReader()
+    rows = steplines.LogReader(bars_of=bars)
+    bars.feed(err, lambda offset: float(offset), 0)
+    rows.feed(row(1) + row(2), lambda _offset: 9999.0, 0)
+    steps, _ = rows.take()
+    assert [(step.step, step.metrics["loss"], step.metrics["it/s"]) for step in steps] == [
+        (10, 0.1, 4.0),
+        (20, 0.2, 4.0),
+    ]
+    assert all(step.timestamp is not None and step.timestamp < len(err) for step in steps)
+    assert bars.take()[0] == []
+
+
+def test_a_row_waits_for_its_bar_across_a_restart():
+    bars = steplines.LogReader()
+    rows = steplines.LogReader(bars_of=bars)
+    bars.feed(bar(0) + bar(9), logtext.unknown, 0)
+    rows.feed(row(1), logtext.unknown, 0)
+    assert rows.take()[0] == []
+    bars = steplines.LogReader(json.loads(json.dumps(bars.state())))
+    rows = steplines.LogReader(json.loads(json.dumps(rows.state())), bars_of=bars)
+    bars.feed(WIPE + bar(10) + bar(11), logtext.unknown, bars.consumed)
+    rows.feed(b"", logtext.unknown, rows.consumed)
+    assert [step.step for step in rows.take()[0]] == [10]
+
+
+def test_without_any_bar_rows_are_counted_at_once():
+    rows = steplines.LogReader(bars_of=steplines.LogReader())
+    rows.feed(row(1) + row(2), logtext.unknown, 0)
+    assert [step.step for step in rows.take()[0]] == [1, 2]
+    assert rows.counted_rows
+
+
+def test_bars_of_somebody_else_do_not_hold_rows_up():
+    bars = steplines.LogReader()
+    rows = steplines.LogReader(bars_of=bars)
+    bars.feed(bar(0) + bar(50), logtext.unknown, 0)
+    rows.feed(b"".join(map(row, range(1, 10))), logtext.unknown, 0)
+    rows.feed(b"", logtext.unknown, rows.consumed)
+    assert [step.step for step in rows.take()[0]] == list(range(1, 10))
+
+
+def test_bars_alone_give_their_rate_at_the_steps_rows_were_printed():
+    steps, _ = logtext.read(bar(0) + bar(10) + WIPE + bar(10) + bar(11))
+    assert [(step.source, step.step, step.metrics) for step in steps] == [("log:tqdm", 10, {"it/s": 4.0})]
+
+
+def test_the_summary_row_uses_up_a_bar_as_well():
+    bars = steplines.LogReader()
+    rows = steplines.LogReader(bars_of=bars)
+    bars.feed(
+        bar(0) + bar(10) + WIPE + bar(10) + WIPE + bar(10) + bar(0) + WIPE + bar(5) + bar(6),
+        logtext.unknown,
+        0,
+    )
+    rows.feed(
+        row(1) + b"{'train_runtime': 2.0, 'train_loss': 0.1, 'epoch': 1.0}\n" + row(3), logtext.unknown, 0
+    )
+    assert [step.step for step in rows.take()[0]] == [10, 5]
+
+
+def test_a_log_whose_terminal_was_flattened_takes_the_bar_before_the_row():
+    text = (
+        "  1%|          | 5/400 [02:19<2:57:11, 26.91s/it]Both set.\n"
+        + row(1).decode()
+        + "  2%| | 6/400 [02:45<2:56:59, 26.95s/it]x\n"
+    )
+    assert [step.step for step in logtext.read(text)[0]] == [5]
+
+
+def test_no_row_of_training_is_of_step_zero():
+    text = "  0%|          | 0/400 [00:00<?, ?it/s]text\n" + row(1).decode()
+    assert [step.step for step in logtext.read(text)[0]] == [1]
