@@ -14,7 +14,7 @@ from jobmeter.formats import quantity
 from jobmeter.model.imported import Imported, identify
 from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
 from jobmeter.model.run import Limits, Provenance, Run, Status, Value
-from jobmeter.model.view import Event, Window
+from jobmeter.model.view import Window
 
 Values = dict[tuple[str, str], Value | dict[str, int]]
 Reader = Callable[[Path], Iterator[Window | None]]
@@ -25,6 +25,7 @@ NO_ZONE = "the file names no time zone: read as UTC"
 NO_CLOCK = "the file has no clock: its samples are placed one second apart, from 1970 on"
 NOT_A_JOB = "the log of a monitor, not of a job"
 _HASH_BYTES = 1 << 20
+_OVERALL = "all"
 _ODD_YEARS = 86400 * 366
 """What lies in the first year of the epoch is a stand-in, no date."""
 
@@ -109,8 +110,10 @@ class Survey:
     damaged: int = 0
     first: float = 0
     last: float = 0
-    keys: dict[str, _Statistic] = field(default_factory=dict)
+    single: dict[str, _Statistic] = field(default_factory=dict)
     """Over all instances: the largest of any device, the mean of all readings."""
+    overall: dict[str, _Statistic] = field(default_factory=dict)
+    """Of the instance `all`, which some tools print beside the single ones."""
     seen: set[str] = field(default_factory=set)
 
     def take(self, window: Window) -> None:
@@ -119,15 +122,16 @@ class Survey:
         self.last = max(self.last, window.timestamp)
         self.windows += 1
         self.samples += window.num_samples
-        for (key, _), value in window.values.items():
+        for (key, instance), value in window.values.items():
             self.seen.add(key)
             if isinstance(value, int | float):
-                self.keys.setdefault(key, _Statistic()).add(value)
+                kept = self.overall if instance == _OVERALL else self.single
+                kept.setdefault(key, _Statistic()).add(value)
 
     def summary(self, definitions: Mapping[str, Measurement]) -> dict[str, Value]:
         """Name the statistics of everything but single processes."""
         found: dict[str, Value] = {}
-        for key, statistic in self.keys.items():
+        for key, statistic in (self.single | self.overall).items():
             definition = definitions[key]
             if definition.scope is Scope.PROCESS:
                 continue
@@ -157,18 +161,16 @@ def imported(
     definitions: Mapping[str, Measurement],
     windows: Iterable[Window | None] | Reader,
     facts: Facts | None = None,
-    events: Iterable[Event] = (),
+    part: str = "",
 ) -> Imported:
-    """Make the run of one log; a reader is walked again later, a list is kept."""
+    """Make the run of one log, or of one part of it; a reader is walked again later, a list is kept."""
     kept = Windows(path, windows) if callable(windows) else [w for w in windows if w is not None]
     seen = survey(windows(path) if callable(windows) else windows)
     if not seen.windows:
         raise UsageError(f"{path.name} holds no samples", hint="give a log that was sampled at least once")
-    digest = file_digest(path)
+    digest = file_digest(path, part)
     run = _run(path, digest, format, definitions, seen, facts or Facts())
-    return Imported(
-        format=format, digest=digest, run=run, sources=(path,), windows=kept, events=tuple(events)
-    )
+    return Imported(format=format, digest=digest, run=run, sources=(path,), windows=kept)
 
 
 def _run(
@@ -235,9 +237,9 @@ def with_limits(
     return found
 
 
-def file_digest(path: Path) -> str:
-    """Hash a file piece by piece."""
-    digest = hashlib.sha256()
+def file_digest(path: Path, part: str = "") -> str:
+    """Hash a file piece by piece; the parts of one file differ."""
+    digest = hashlib.sha256(part.encode())
     with path.open("rb") as file:
         while piece := file.read(_HASH_BYTES):
             digest.update(piece)

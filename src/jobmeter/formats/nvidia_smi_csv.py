@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from jobmeter.errors import UsageError
-from jobmeter.formats import monitorlog, nvsmi_columns, nvsmi_keys, nvsmi_ticks
+from jobmeter.formats import monitorlog, nvsmi_columns, nvsmi_keys, nvsmi_ticks, stamps
 from jobmeter.model.imported import Imported
 from jobmeter.model.run import Value
 from jobmeter.model.view import Window
@@ -37,13 +37,13 @@ def parse(path: Path) -> Iterable[Imported]:
     if columns is None:
         raise UsageError(f"{path.name} names no column of nvidia-smi", hint="keep the header line")
     rows = [row for row in map(columns.cut, lines[columns.skip :]) if row is not None]
-    stamps = [columns.stamp(row) for row in rows]
-    clock = nvsmi_ticks.Clock.of(stamps)
-    times = [clock.seconds(stamp) for stamp in stamps] if clock.known else [None] * len(rows)
+    told = [columns.stamp(row) for row in rows]
+    clock = stamps.Clock.of(told)
+    times = [clock.seconds(stamp) for stamp in told] if clock.known else [None] * len(rows)
     ticks = nvsmi_ticks.Ticks.of(columns.devices, rows, times, columns.labels.get("pid"))
     log = _Log(columns, clock, ticks)
     facts = monitorlog.Facts(
-        missing={} if clock.known else {"started_at": monitorlog.NO_CLOCK},
+        missing=clock.missing,
         inexact={**columns.notes, **clock.notes, **ticks.notes},
     )
     return [
@@ -56,7 +56,7 @@ def parse(path: Path) -> Iterable[Imported]:
 @dataclass(frozen=True, slots=True)
 class _Log:
     columns: nvsmi_columns.Columns
-    clock: nvsmi_ticks.Clock
+    clock: stamps.Clock
     ticks: nvsmi_ticks.Ticks
 
     def windows(self, path: Path) -> Iterator[Window | None]:

@@ -24,14 +24,16 @@ _USE = re.compile(
 )
 _PROCESS = re.compile(r"\|\s*(\d+)\s+(?:\S+\s+\S+\s+)?(\d+)\s+[CGM+]+\s+(.*?)\s+(\d+MiB|N/A)\s*\|")
 _UNIT = re.compile(r"(\d+(?:\.\d+)?)(%|C|W|MiB)")
+_MOST_OTHERS = 2
 
 
 def sniff(head: bytes, _name: str) -> float:
-    """Claim the title of the table, where it begins the file."""
-    text = monitorlog.head_text(head)
-    before, mark, _ = text.partition("| NVIDIA-SMI ")
-    # a training log may print the table once among much else
-    return 0.9 if mark and len([line for line in before.split("\n") if line.strip()]) <= 5 else 0.0
+    """Claim a file that is tables and dates; a job's own log may begin with one table and go on otherwise."""
+    lines = [line.strip() for line in monitorlog.head_text(head).split("\n") if line.strip()]
+    if not any(_TITLE.match(line) for line in lines):
+        return 0.0
+    others = [line for line in lines if line[0] not in "|+=-#*" and _date(line) is None]
+    return 0.9 if len(others) <= _MOST_OTHERS else 0.0
 
 
 def parse(path: Path) -> Iterable[Imported]:

@@ -5,52 +5,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
-from jobmeter.formats import monitorlog, quantity
-
 Row = Sequence[str]
 _MOST_GPUS = 16
 """More rows than this under one stamp are samples of one GPU, taken faster than the stamp tells."""
 BY_ORDER = "the file names no GPU: they are told by their order within a tick"
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """How the stamps of a file are read; the same for all its rows."""
-
-    known: bool
-    day_first: bool | None = None
-    notes: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, stamps: Sequence[str]) -> "Clock":
-        """Look at the first rows."""
-        found = [quantity.moment(stamp) for stamp in stamps[:50]]
-        if any(found):
-            zoned = all(moment.zoned for moment in found if moment is not None)
-            return cls(known=True, notes={} if zoned else {"started_at": monitorlog.NO_ZONE})
-        day_first, certain = quantity.is_day_first(stamps)
-        read = next((at for stamp in stamps if (at := _numeric(stamp, day_first=day_first))), None)
-        if read is None:
-            return cls(known=False)
-        note = monitorlog.NO_ZONE
-        if not certain:
-            order = "day, month" if day_first else "month, day"
-            note = f"{stamps[0].split(' ')[0]} may be two dates: read as {order}; no time zone: read as UTC"
-        return cls(known=True, day_first=day_first, notes={"started_at": note})
-
-    def seconds(self, stamp: str) -> float | None:
-        """Read one stamp."""
-        if self.day_first is not None:
-            return _numeric(stamp, day_first=self.day_first)
-        found = quantity.moment(stamp)
-        return None if found is None else found.seconds
-
-
-def _numeric(stamp: str, *, day_first: bool) -> float | None:
-    date, _, time = stamp.strip().partition(" ")
-    midnight = quantity.numeric_date(date, day_first=day_first)
-    seconds = quantity.seconds_of_day(time)
-    return None if midnight is None or seconds is None else midnight.timestamp() + seconds
 
 
 @dataclass(frozen=True, slots=True)
