@@ -60,4 +60,5 @@ def test_a_fabric_run_is_named_and_configured_by_its_logger(train: Train) -> Non
     fabric = train("fabric_loop")
     sdk = fabric.sdk()
     assert (sdk["project"], sdk["config"]) == ("lines", {"rate": 0.1})
-    assert fabric.finished.stdout.decode().splitlines()[-1] == f"lines {fabric.folder.name}"
+    run_id = fabric.folder.name
+    assert fabric.finished.stdout.decode().splitlines()[-1] == f"lines {run_id} {run_id}"

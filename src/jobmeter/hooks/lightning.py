@@ -39,6 +39,9 @@ class JobmeterLogger(Logger):
         self._run: Run | None = None
         self._checkpoints: set[str] = set()
 
+    def __getstate__(self) -> dict[str, object]:
+        return _without_run(self)
+
     @property
     def name(self) -> str:
         """Give the project, which Lightning uses as a folder's name."""
@@ -104,6 +107,9 @@ class JobmeterCallback(Callback):
         self._steps_done = 0
         self._samples: int | None = None
 
+    def __getstate__(self) -> dict[str, object]:
+        return _without_run(self)
+
     def on_train_start(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
         """Open the run as the logger did, or would have on this rank."""
         if self._run is None:
@@ -140,6 +146,11 @@ class JobmeterCallback(Callback):
     def on_validation_end(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
         """Leave the validation out of the next step's time."""
         self._clock.restart()
+
+
+def _without_run(reporter: JobmeterLogger | JobmeterCallback) -> dict[str, object]:
+    """Give what a spawned process needs: it opens the run anew."""
+    return vars(reporter) | {"_given": None, "_run": None}
 
 
 def _step(trainer: "Trainer") -> int:

@@ -1,6 +1,7 @@
 """A Fabric loop that logs its losses: `fabric_loop.py FOLDER`; its own log is own.csv."""
 
 import argparse
+import pickle
 import sys
 from pathlib import Path
 
@@ -28,7 +29,8 @@ def main(folder: str) -> None:
         optimizer.step()
         fabric.log("loss", loss, step=step)
         own.append(f"{step},{loss.item()!r}")
-    print(logger.name, logger.version)
+    spawned = pickle.loads(pickle.dumps(logger))  # noqa: S301  # as strategies that spawn do
+    print(logger.name, logger.version, spawned.experiment.id)
     Path(folder, "own.csv").write_text("\n".join(own) + "\n")
 
 
