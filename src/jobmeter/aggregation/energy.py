@@ -12,16 +12,24 @@ if TYPE_CHECKING:
     Summary = Mapping[str, int | float | str]
 
 COUNTED, INTEGRATED, SHARED = "measured_counter", "integrated_power", "cpu_time_share"
+ACCOUNTED = "another_tool"
 JOULES_PER_KWH = 3_600_000
 
 _GPUS = (
     ("nvml_energy", COUNTED),
+    ("dcgm_energy", COUNTED),
     ("nvml_energy_estimate", INTEGRATED),
     ("nvsmi_energy_estimate", INTEGRATED),
     ("rocm_energy_estimate", INTEGRATED),
     ("apple_energy_estimate", INTEGRATED),
 )
 _PROCESSORS = (("rapl_energy_share", SHARED),)
+_ACCOUNTED = (
+    ("slurm_energy", ACCOUNTED),
+    ("pbs_energy", ACCOUNTED),
+    ("codecarbon_energy", ACCOUNTED),
+)
+"""Of imported runs: whole nodes, or a model; it stands alone, never beside a measured part."""
 
 
 class Part:
@@ -42,7 +50,9 @@ def parts(summary: "Summary") -> list[Part]:
         # a machine may hold GPUs with and without a counter, but not two tools that see different ones
         tool = found[0].key.partition("_")[0]
         found = [part for part in found if part.key.startswith(f"{tool}_")]
-    return found + [part for key, method in _PROCESSORS if (part := _part(summary, key, method)) is not None]
+    found += [part for key, method in _PROCESSORS if (part := _part(summary, key, method)) is not None]
+    told = [part for key, method in _ACCOUNTED if (part := _part(summary, key, method)) is not None]
+    return found or told[:1]
 
 
 def _part(summary: "Summary", key: str, method: str) -> Part | None:

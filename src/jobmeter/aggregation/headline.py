@@ -19,13 +19,29 @@ def headlines(summary: "Summary", inexact: "Mapping[str, str]") -> "dict[str, Fi
     found = {
         "cpu_seconds": cpu_seconds(summary, inexact),
         "memory_peak_bytes": memory_peak(summary, inexact),
-        "io_read_bytes": _first(summary, inexact, ("wait_read_bytes", "cgroup_io_read")),
-        "io_write_bytes": _first(summary, inexact, ("wait_write_bytes", "cgroup_io_write")),
+        "io_read_bytes": _first(summary, inexact, _READ_KEYS),
+        "io_write_bytes": _first(summary, inexact, _WRITE_KEYS),
         "gpu_util_percent": gpu_util(summary),
         "gpu_memory_peak_bytes": gpu_memory_peak(summary),
         "energy_joules": energy_joules(summary, inexact),
     }
     return {name: figures for name, figures in found.items() if figures is not None}
+
+
+_READ_KEYS = (
+    "wait_read_bytes",
+    "cgroup_io_read",
+    "slurm_disk_read",
+    "nextflow_read_bytes",
+    "docker_blk_read",
+)
+_WRITE_KEYS = (
+    "wait_write_bytes",
+    "cgroup_io_write",
+    "slurm_disk_write",
+    "nextflow_write_bytes",
+    "docker_blk_write",
+)
 
 
 def cpu_seconds(summary: "Summary", inexact: "Mapping[str, str]") -> "Figures | None":
@@ -51,6 +67,16 @@ _CPU_LADDER = (
     "proc_cputime_total",
     "psutil_cputime_total",
     "ps_cputime_total",
+    # what schedulers and other tools account for, in imported runs
+    "slurm_cputime",
+    "seff_cputime",
+    "pbs_cputime",
+    "sge_cputime",
+    "lsf_cputime",
+    "condor_cputime",
+    "nextflow_cputime",
+    "docker_cputime",
+    "time_cputime",
 )
 _EXACT_CPU = ("cgroup_cputime", "wait_cputime")
 
@@ -95,6 +121,17 @@ _LOW_KEYS = (
     "psutil_peak_pss_total",
     "wait_maxrss",
     "ps_peak_rss",
+    # what schedulers and other tools saw, in imported runs: sampled, or of the largest task only
+    "slurm_maxrss",
+    "seff_memory",
+    "pbs_mem",
+    "sge_maxrss",
+    "lsf_maxrss",
+    "lsf_max_mem",
+    "condor_rss",
+    "nextflow_peak_rss",
+    "docker_peak_mem_used",
+    "time_maxrss",
 )
 _HIGH_KEYS = (
     "proc_hwm_bound",
@@ -104,6 +141,7 @@ _HIGH_KEYS = (
     "ps_peak_rss_total",
     "wait_maxrss",
     "wait_maxrss_floor",
+    "docker_peak_mem_usage",
 )
 
 

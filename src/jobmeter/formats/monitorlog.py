@@ -26,7 +26,7 @@ NO_CLOCK = "the file has no clock: its samples are placed one second apart, from
 NOT_A_JOB = "the log of a monitor, not of a job"
 _HASH_BYTES = 1 << 20
 _OVERALL = "all"
-_ODD_YEARS = 86400 * 366
+ODD_YEARS = 86400 * 366
 """What lies in the first year of the epoch is a stand-in, no date."""
 
 
@@ -181,7 +181,7 @@ def _run(
     seen: Survey,
     facts: Facts,
 ) -> Run:
-    dated = seen.first >= _ODD_YEARS
+    dated = seen.first >= ODD_YEARS
     summary = seen.summary(definitions) | facts.summary
     known = {key: definition for key, definition in definitions.items() if _used(definition, seen, summary)}
     run_id = identify(seen.first if dated else None, digest)

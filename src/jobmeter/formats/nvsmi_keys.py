@@ -6,7 +6,7 @@ Sums over GPUs are made per window and only where every GPU of the window says t
 from collections.abc import Mapping, Sequence
 
 from jobmeter.formats import monitorlog
-from jobmeter.formats.monitorlog import gauge, label
+from jobmeter.formats.monitorlog import counter, gauge, label
 from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
 from jobmeter.model.run import Value
 from jobmeter.model.view import Window
@@ -30,6 +30,7 @@ DEFINITIONS = monitorlog.table(
         gauge("nvsmi_power_average", Unit.WATTS, "power the board draws, mean of a second", stats=_MEAN_PEAK),
         gauge("nvsmi_power_instant", Unit.WATTS, "power the board draws right now", stats=_MEAN_PEAK),
         gauge("nvsmi_power_limit", Unit.WATTS, "power the board may draw", stats=_PEAK),
+        counter("nvsmi_energy_estimate", Unit.JOULES, "energy by integrating power over time"),
         gauge("nvsmi_temp", Unit.CELSIUS, "temperature of the GPU"),
         gauge("nvsmi_mem_temp", Unit.CELSIUS, "temperature of the GPU's memory"),
         gauge("nvsmi_sm_clock", Unit.HERTZ, "clock of the multiprocessors", stats=_MEAN_PEAK),
@@ -67,6 +68,9 @@ DEFINITIONS = monitorlog.table(
 )
 _SUMMED = {"nvsmi_mem_used": "nvsmi_mem_used_total", "nvsmi_power": "nvsmi_power_total"}
 _LABELS = frozenset(("name", "index"))
+_POWERS = ("power", "power_average", "power_instant")
+_LONGEST_GAP_SECONDS = 300
+"""What a GPU drew in a longer gap is not known."""
 INSTANCE_MARK = "/"
 """In the name of a MIG instance, after that of its GPU, whose sums it is part of."""
 
@@ -77,6 +81,7 @@ class Windows:
     def __init__(self) -> None:
         self._said: dict[tuple[str, str], Value] = {}
         self._most = 0
+        self._powers: dict[str, tuple[float, float]] = {}
 
     def make(
         self,
@@ -96,7 +101,28 @@ class Windows:
         self._most = max(self._most, len(boards))
         if boards and len(boards) == self._most:
             values |= _totals(values, boards)
-        return Window(timestamp=timestamp, num_samples=1, clock={}, values=values | (others or {}))
+        since, energy = self._energy(timestamp, devices)
+        clock = {"nvsmi": (since, timestamp)} if energy else {}
+        return Window(
+            timestamp=timestamp, num_samples=1, clock=clock, values=values | energy | (others or {})
+        )
+
+    def _energy(
+        self, at: float, devices: Mapping[str, Mapping[str, Value]]
+    ) -> tuple[float, monitorlog.Values]:
+        """Integrate power since the window before, where stamps are times and not far apart."""
+        found: monitorlog.Values = {}
+        since = at
+        for device, told in devices.items():
+            watts = next((told[name] for name in _POWERS if name in told), None)
+            if not isinstance(watts, int | float) or at < monitorlog.ODD_YEARS:
+                continue
+            earlier, before = self._powers.get(device, (at, watts))
+            if 0 < at - earlier <= _LONGEST_GAP_SECONDS:
+                found["nvsmi_energy_estimate", device] = round((watts + before) / 2 * (at - earlier), 6)
+                since = min(since, earlier)
+            self._powers[device] = at, watts
+        return since, found
 
 
 def _totals(values: monitorlog.Values, names: Sequence[str]) -> monitorlog.Values:
