@@ -191,8 +191,11 @@ class _Adding:
 
 
 def _bad(piece: tailer.Piece, decoded: Sequence[object]) -> int:
-    """Count the lines that were no records; an empty line is nothing."""
-    return sum(found is None and bool(line.strip()) for line, found in zip(piece.lines, decoded, strict=True))
+    """Count the lines that were no records; an empty one is nothing, one cut off by a kill is no garbage."""
+    if piece.torn:
+        return 0
+    pairs = zip(piece.lines, decoded, strict=True)
+    return sum(found is None and bool(line.strip()) for line, found in pairs)
 
 
 def _with_steps(run: Run, store: Store) -> Run:

@@ -12,7 +12,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
@@ -91,8 +90,6 @@ def position_name(stream: str) -> str:
 
 def channels(run: Run) -> list[logs.Channel]:
     """List the outputs that can be searched, stderr first; a file of somebody else's is not the job's."""
-    if find_spec("jobmeter.formats.steplines") is None:
-        return []
     found = [one for one in logs.channels(run, STREAMS) if not one.inherited or _is_own(one.path)]
     return sorted(found, key=lambda channel: channel.stream)
 
@@ -127,9 +124,11 @@ class OutputReader:
         unsaved = 0
         while active and self.read_bytes < most_bytes:
             stream = min(active, key=_Stream.next_arrival)
-            taken = stream.read(most_bytes - self.read_bytes)
+            taken = stream.read(min(most_bytes - self.read_bytes, self._patience(stream)))
             self.read_bytes += taken
             unsaved += taken
+            if not self._patience(stream):
+                stream.state.done = True
             active = [stream for stream in active if stream.has_more()]
             if unsaved >= SAVE_BYTES:
                 unsaved = 0
@@ -142,10 +141,13 @@ class OutputReader:
         if unsaved or (self.complete and self._closed and open_streams):
             yield self._part()
 
+    def _patience(self, stream: "_Stream") -> int:
+        """Say how many more bytes of a stream are worth searching: many, once any stream gave a step."""
+        found = any(one.state.found for one in self._streams)
+        return _FAR if found else max(0, QUIET_BYTES - stream.searched_bytes())
+
     def _part(self) -> Part:
-        taken = {stream.name: stream.reader.take() for stream in self._streams}
-        for stream in self._streams:
-            stream.state.found += len(taken[stream.name][0])
+        taken = {stream.name: stream.take() for stream in self._streams}
         return Part(
             {name: steps for name, (steps, _) in taken.items() if steps},
             [event for _, events in taken.values() for event in events],
@@ -175,6 +177,8 @@ class _Stream:
         self._end = _end(channel, self._marks, closed=closed)
         self._blocks = tailer.blocks(channel.path.parent, channel.path.name, self._position)
         self._block = memoryview(b"")
+        self._steps: list[Step] = []
+        self._events: list[Event] = []
 
     def has_more(self) -> bool:
         """Look whether there are bytes to search."""
@@ -189,26 +193,38 @@ class _Stream:
         moment = self._marks.arrived_at(self._position)
         return math.inf if moment is None else moment
 
+    def searched_bytes(self) -> int:
+        """Say how much of it was searched, now and before."""
+        return self._position - self._channel.start
+
     def read(self, most_bytes: int) -> int:
         """Take one slice in; returns how many bytes it had."""
-        quiet_left = (
-            self._channel.start + QUIET_BYTES - self._position if not self.state.found else most_bytes
-        )
-        size = min(len(self._block), FEED_BYTES, self._end - self._position, most_bytes, max(quiet_left, 1))
+        size = min(len(self._block), FEED_BYTES, self._end - self._position, most_bytes)
         data, self._block = bytes(self._block[:size]), self._block[size:]
-        self.reader.feed(data, self._marks.arrived_at, self._position)
+        self._feed(data)
         self._position += size
         return size
 
+    def _feed(self, data: bytes, *, final: bool = False) -> None:
+        self.reader.feed(data, self._marks.arrived_at, self._position, final=final)
+        steps, events = self.reader.take()
+        self.state.found += len(steps)
+        self._steps += steps
+        self._events += events
+
+    def take(self) -> tuple[list[Step], list[Event]]:
+        """Give what was found since the last time."""
+        steps, events = self._steps, self._events
+        self._steps, self._events = [], []
+        return steps, events
+
     def finish(self) -> None:
         """Nothing follows."""
-        self.reader.feed(b"", self._marks.arrived_at, self._position, final=True)
+        self._feed(b"", final=True)
         self.state.done = True
 
     def saved(self) -> Position:
         """Say where the next look goes on."""
-        if not self.state.found and self._position >= self._channel.start + QUIET_BYTES:
-            self.state.done = True
         self.state.reader = None if self.state.done else self.reader.state()
         self.state.index_offset = self._marks.needed_from(self.reader.consumed)
         text = json.dumps(msgspec.to_builtins(self.state), separators=(",", ":"))

@@ -7,7 +7,7 @@ import pytest
 
 from jobmeter.cli import dispatch
 
-READING = ("bundle", "doctor", "gc", "logs", "ls", "measurements", "pp", "rm", "show", "tag")
+READING = ("bundle", "doctor", "gc", "logs", "ls", "measurements", "pp", "rm", "show", "steps", "tag")
 
 
 @pytest.mark.parametrize("name", READING)

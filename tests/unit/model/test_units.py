@@ -118,3 +118,21 @@ def test_the_recorder_pays_for_no_heavy_import() -> None:
 def test_what_is_not_finite_is_shown_as_it_is() -> None:
     assert units.format_percent(float("nan")) == "nan %"
     assert units.format_count(float("inf")) == "inf"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.32451, "0.3245"),
+        (2e-05, "2e-05"),
+        (12345, "12,345"),
+        (12345.6, "12,346"),
+        (0.0, "0"),
+        (-1.5, "-1.5"),
+        (1e300, "1e+300"),
+        (float("nan"), "nan"),
+        (2**70, "1.181e+21"),
+    ],
+)
+def test_what_a_training_logged_has_four_digits(value: float, shown: str) -> None:
+    assert units.format_metric(value) == shown

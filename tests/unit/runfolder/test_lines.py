@@ -2,6 +2,7 @@ import math
 
 import pytest
 
+from jobmeter.model.steps import Step
 from jobmeter.runfolder import lines
 
 
@@ -113,3 +114,53 @@ def test_a_step_keeps_its_numbers() -> None:
     assert step is not None
     assert (step.step, step.rank, step.source, step.metrics) == (7, 1, "log", {"loss": 2.0})
     assert lines.step(b'{"timestamp":"2026-11-15T09:50:02Z","metrics":{}}') is None
+
+
+def test_a_step_keeps_whole_numbers_whole_and_what_is_not_finite() -> None:
+    step = lines.step(
+        b'{"step":1,"metrics":{"a":9007199254740993,"b":18446744073709551617,"c":1e308,'
+        b'"d":"NaN","e":"Infinity","f":"-Infinity","g":true,"h":null,"i":[1],"j":"0.5"}}'
+    )
+    assert step is not None
+    assert {name: repr(value) for name, value in step.metrics.items()} == {
+        "a": "9007199254740993",
+        "b": "18446744073709551617",
+        "c": "1e+308",
+        "d": "nan",
+        "e": "inf",
+        "f": "-inf",
+    }
+
+
+def test_a_step_needs_no_time() -> None:
+    step = lines.step(b'{"step":1,"metrics":{"loss":0.5}}')
+    assert step == Step(timestamp=None, step=1, rank=0, source="", metrics={"loss": 0.5})
+    assert lines.step(b'{"step":1,"timestamp":"yesterday","metrics":{"loss":0.5}}') == step
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"step":99999999999999999999,"metrics":{"loss":1}}',
+        b'{"step":1.5,"metrics":{"loss":1}}',
+        b'{"step":"7","metrics":{"loss":1}}',
+        b'{"step":1,"rank":99999999999999999999,"metrics":{"loss":1}}',
+        b"[1]",
+        b"garbage",
+        b"",
+    ],
+)
+def test_what_is_no_step_is_none(line: bytes) -> None:
+    assert lines.step(line) is None
+
+
+def test_a_whole_number_beyond_every_float_is_refused() -> None:
+    step = lines.step(b'{"step":1,"metrics":{"huge":1' + b"0" * 400 + b',"loss":1}}')
+    assert step is not None
+    assert step.metrics == {"loss": 1}
+
+
+def test_an_event_may_name_its_rank() -> None:
+    event = lines.event(b'{"timestamp":"2026-11-15T09:50:02Z","type":"x","rank":3}')
+    assert event is not None
+    assert event.rank == 3

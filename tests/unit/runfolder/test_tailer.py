@@ -2,6 +2,8 @@ import gzip
 import os
 from pathlib import Path
 
+import pytest
+
 from jobmeter.runfolder import tailer
 
 
@@ -89,3 +91,64 @@ def test_a_pipe_in_place_of_a_file_does_not_block(tmp_path: Path) -> None:
 def test_a_directory_in_place_of_a_file_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     assert everything(tmp_path, "a") == ([], 0)
+
+
+def mapped(folder: Path, offset: int = 0, *, closed: bool = False) -> tuple[list[bytes], int]:
+    found: list[bytes] = []
+    end = offset
+    for piece in tailer.pieces(folder, "a", offset, closed=closed, mapped=True):
+        found += piece.lines
+        end = piece.end
+    return found, end
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_zero_bytes_where_a_line_would_begin_end_a_mapped_file(tmp_path: Path, closed: bool) -> None:
+    (tmp_path / "a").write_bytes(b"one\ntwo\n" + bytes(4096))
+    assert mapped(tmp_path, closed=closed) == ([b"one", b"two"], 8)
+    assert mapped(tmp_path, 8, closed=closed) == ([], 8)
+
+
+def test_zero_bytes_that_became_lines_are_read_later(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_bytes(b"one\n" + bytes(100))
+    assert mapped(tmp_path) == ([b"one"], 4)
+    with file.open("r+b") as more:
+        more.seek(4)
+        more.write(b"two\nthr")
+    assert mapped(tmp_path, 4) == ([b"two"], 8)
+    with file.open("r+b") as more:
+        more.seek(8)
+        more.write(b"three\n")
+        more.truncate(14)
+    assert mapped(tmp_path, 8) == ([b"three"], 14)
+
+
+def test_a_line_cut_off_by_a_kill_is_torn_and_not_garbage(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b'one\n{"step":1,"metr' + bytes(5000))
+    assert mapped(tmp_path) == ([b"one"], 4)
+    pieces = list(tailer.pieces(tmp_path, "a", closed=True, mapped=True))
+    assert [(piece.lines, piece.torn) for piece in pieces] == [
+        ([b"one"], False),
+        ([b'{"step":1,"metr'], True),
+    ]
+
+
+def test_a_line_of_which_some_bytes_are_still_missing_waits(tmp_path: Path) -> None:
+    # the bytes of a line need not become visible in their order
+    (tmp_path / "a").write_bytes(b"one\ntw\0\nthree\n" + bytes(50))
+    assert mapped(tmp_path) == ([b"one"], 4)
+    assert mapped(tmp_path, closed=True) == ([b"one", b"tw\0", b"three"], 14)
+
+
+def test_a_mapped_file_larger_than_a_block_ends_at_its_zeros(tmp_path: Path) -> None:
+    line = b"x" * 1023 + b"\n"
+    count = tailer.BLOCK_BYTES // 1024 + 3
+    with (tmp_path / "a").open("wb") as file:
+        file.write(line * count)
+        file.truncate(5 * tailer.BLOCK_BYTES)
+    found, end = mapped(tmp_path, closed=True)
+    assert (len(found), end) == (count, count * 1024)
+    (tmp_path / "a").unlink()
+    (tmp_path / "a.gz").write_bytes(gzip.compress(line * 3 + bytes(9999)))
+    assert mapped(tmp_path, closed=True) == ([line[:-1]] * 3, 3 * 1024)

@@ -9,6 +9,7 @@ from jobmeter.model.run import Run, Value
 from jobmeter.model.steps import MetricSummary, StepSummary
 
 MOST_RESULTS = 6
+_MOST_RANKS = 100_000
 
 _MAIN = (metrics.LOSS, metrics.EVAL_LOSS, metrics.ACCURACY, metrics.REWARD)
 """What the one line shows: the first of these that was logged."""
@@ -72,12 +73,13 @@ def _ranks(run: Run) -> Iterator[Row]:
     """Name the ranks that were seen, and those that never were."""
     if not run.ranks:
         return
-    count = run.world_size or len(run.ranks)
-    never = sorted(set(range(count)) - set(run.ranks)) if count <= 100_000 else []
-    body = _spans(run.ranks) if len(run.ranks) < count else f"all {count}"
+    count = run.world_size or 0
+    never = sorted(set(range(min(count, _MOST_RANKS))) - set(run.ranks))
     if never:
-        body += f" of {count}; never seen: {_spans(tuple(never))}"
-    yield Row("ranks", body, style=Style.WARN if never else Style.PLAIN)
+        body = f"{_spans(run.ranks)} of {count}; never seen: {_spans(tuple(never))}"
+        yield Row("ranks", body, style=Style.WARN)
+    else:
+        yield Row("ranks", f"all {count}" if count == len(run.ranks) else _spans(run.ranks))
 
 
 def _spans(numbers: tuple[int, ...]) -> str:
