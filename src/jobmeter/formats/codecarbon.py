@@ -80,7 +80,7 @@ def _job(row: Row, text: str) -> jobrecord.Job:
     gpus = quantity.number(row.get("gpu_count", ""))
     summary = _summary(row, has_gpu=bool(gpus))
     started = ended.seconds - seconds if ended and seconds is not None else None
-    inexact = {key: _MODELLED for key in summary if "energy" in key or "power" in key}
+    inexact = {"codecarbon_energy": _MODELLED}
     inexact["status"] = "a row says that tracking ended, not how the run did"
     if ended and not ended.zoned:
         inexact["started_at"] = f"end less duration; {monitorlog.NO_ZONE}"

@@ -65,11 +65,14 @@ def _before(answer: Record) -> tuple[float, dict[str, quantity.Number]] | None:
 def _window(answer: Record, at: float, before: tuple[float, dict[str, quantity.Number]] | None) -> Window:
     memory = loose_json.mapping(answer.get("memory_stats"))
     stats = loose_json.mapping(memory.get("stats"))
-    inactive = stats.get("total_inactive_file", stats.get("inactive_file"))
+    usage = loose_json.whole(memory.get("usage"))
+    inactive = loose_json.whole(stats.get("total_inactive_file", stats.get("inactive_file")))
     gauges = {
-        "docker_mem_usage": loose_json.whole(memory.get("usage")),
+        "docker_mem_usage": usage,
+        # as `docker stats` computes what it shows
+        "docker_mem_used": usage - inactive if usage is not None and inactive is not None else None,
         "docker_mem_max_usage": loose_json.whole(memory.get("max_usage")),
-        "docker_mem_inactive_file": loose_json.whole(inactive) if "usage" in memory else None,
+        "docker_mem_inactive_file": inactive if usage is not None else None,
         "docker_pids": loose_json.whole(loose_json.mapping(answer.get("pids_stats")).get("current")),
     }
     values: monitorlog.Values = {(key, ""): value for key, value in gauges.items() if value is not None}

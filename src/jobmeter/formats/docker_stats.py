@@ -56,7 +56,9 @@ def _objects(text: str) -> Iterator[dict[str, object]]:
             return  # the end, or cut off
         if not isinstance(found, dict):
             continue
-        inner = [loose_json.mapping(item) for item in found.values() if isinstance(item, dict)]
+        inner = [
+            {"id": key} | loose_json.mapping(item) for key, item in found.items() if isinstance(item, dict)
+        ]
         yield from [found] if _is_answer(found) else [item for item in inner if _is_answer(item)]
 
 

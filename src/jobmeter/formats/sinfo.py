@@ -1,7 +1,8 @@
 """What `sinfo` prints: the nodes of a cluster at one moment, as text or (by `slurm_json`) as JSON.
 
-The text has no clock and no unit; what each number is must be told by the layout, and two layouts are known:
-`node,state` and the columns of `sinfo -N -O NodeList,AllocMem,Memory,CPUsState,StateLong`.
+The text has no clock and no unit; what each number is must be told by the layout, and these are known: `node,state`,
+the columns of `sinfo -N -O NodeList,AllocMem,Memory,CPUsState,StateLong`, CPUs as `allocated/idle/other/total` of the
+whole cluster, and JSON lines with a node, its state and its CPUs.
 """
 
 import re
@@ -89,6 +90,11 @@ def _count(row: Row) -> int:
 
 
 def _row(line: str) -> Row:
+    if line.lstrip().startswith("{"):
+        return _json_line(line)
+    whole = _CPUS.fullmatch(line.strip())
+    if whole:
+        return {"name": "all", "alloc_cpus": int(whole[1]), "cpus": int(whole[4])}
     words = [word for word in _SPLIT.split(line.strip()) if word]
     if len(words) not in _PLAIN_WIDTHS or not _STATE.fullmatch(words[-1]) or _STATE.fullmatch(words[0]):
         return {}
@@ -105,6 +111,21 @@ def _row(line: str) -> Row:
         "alloc_cpus": int(cpus[1]),
         "cpus": int(cpus[4]),
     }
+
+
+def _json_line(line: str) -> Row:
+    """Read one line of the format `{"n": node, "s": state, "cstate": "64/0/0/64", "mem": MiB, ...}`."""
+    told = loose_json.parse_object(line) or {}
+    name, state = loose_json.text(told.get("n")), loose_json.text(told.get("s"))
+    cpus = _CPUS.fullmatch(loose_json.text(told.get("cstate")) or "")
+    if not name or not state or cpus is None:
+        return {}
+    found: Row = {"name": name, "state": state, "alloc_cpus": int(cpus[1]), "cpus": int(cpus[4])}
+    for key, field, factor in (("mem", "mem", _MIB), ("free_mem", "fmem", _MIB), ("load", "l", 1)):
+        number = quantity.number(str(told.get(field, "")))
+        if number is not None:
+            found[key] = number * factor
+    return found
 
 
 def _table_rows(lines: Sequence[str]) -> Iterator[Row]:

@@ -22,7 +22,7 @@ from jobmeter.formats import (
 from jobmeter.model.imported import Imported
 
 ORIGIN = "slurm_json"
-_MARKS = re.compile(rb'"(?:slurm|data_parser|openapi/v|dbv?0)', re.IGNORECASE)
+_MARKS = re.compile(rb'"(?:slurm|data_parser|openapi/v|dbv?0|parts_packed)', re.IGNORECASE)
 _PARTS = (b'"jobs"', b'"nodes"', b'"sinfo"', b'"statistics"', b'"meta"')
 
 

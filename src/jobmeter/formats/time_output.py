@@ -48,6 +48,8 @@ _GNU_FIELDS = {
     "File system outputs": "time_outputs",
 }
 _GNU = re.compile(r'^\s*Command being timed: "(.*)"\s*$', re.MULTILINE)
+_KILLED = re.compile(r"Command terminated by signal (\d+)\s*$")
+_LINE_BEFORE = 60
 _SHORT = re.compile(
     r"([\d.]+)user ([\d.]+)system ([\d:.]+)elapsed [\d?.]*%?CPU \(\d+avgtext\+\d+avgdata (\d+)maxresident\)k\s+"
     r"(\d+)inputs\+(\d+)outputs \((\d+)major\+(\d+)minor\)pagefaults"
@@ -66,7 +68,7 @@ _BSD_FIELDS = {
 }
 
 Report = tuple[dict[str, Value], str, str | None, int | None]
-"""Figures, text, command, exit code."""
+"""Figures, text, command, exit code (less than 0 for a signal)."""
 
 
 def sniff(head: bytes, _name: str) -> float:
@@ -97,7 +99,7 @@ def _job(
     if isinstance(user, int | float) and isinstance(system, int | float):
         figures = {"time_cputime": quantity.tidy(user + system), **figures}
     elapsed = figures.get("time_elapsed")
-    exit_code, signal = jobrecord.ending(code)
+    exit_code, signal = jobrecord.ending(code, -code if code is not None and code < 0 else 0)
     missing = {} if command else {"command": "this form of time does not print it"}
     if code is None:
         missing["exit_code"] = "this form of time does not print it"
@@ -124,8 +126,10 @@ def _gnu(text: str) -> Iterator[Report]:
         told = {key: _gnu_value(key, fields.get(name, "")) for name, key in _GNU_FIELDS.items()}
         figures = {key: value for key, value in told.items() if value is not None}
         code = quantity.number(fields.get("Exit status", ""))
+        killed = _KILLED.search(text[max(0, begin - _LINE_BEFORE) : begin])
+        ended = -int(killed[1]) if killed else None if code is None else int(code)
         if figures:
-            yield figures, block.strip(), named[1] if named else None, None if code is None else int(code)
+            yield figures, block.strip(), named[1] if named else None, ended
 
 
 def _gnu_value(key: str, cell: str) -> Value | None:

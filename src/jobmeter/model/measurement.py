@@ -72,9 +72,17 @@ LEGAL: dict[Kind, frozenset[Reduce]] = {
     Kind.CATEGORICAL: frozenset((Reduce.TALLY,)),
 }
 
+IMPORTED_TOOLS = frozenset(
+    (
+        "codecarbon", "condor", "dcgm", "docker", "dstat", "intel", "iostat", "lsf", "mpstat", "nextflow", "pbs",
+        "pidstat", "power", "raplcsv", "sar", "seff", "sge", "tegra", "time",
+    )  # fmt: skip
+)
+"""Tools that jobmeter reads only in files they left."""
+
 TOOLS = frozenset(
     ("cgroup", "fleet", "host", "nvml", "nvsmi", "proc", "ps", "psi", "psutil", "rapl", "slurm", "step", "wait")
-)
+) | IMPORTED_TOOLS
 
 PROCESS_TOOLS = ("proc", "psutil", "ps")
 """Tools that measure single processes, in order of trust; where several did, one must not be added to another."""
