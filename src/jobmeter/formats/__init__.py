@@ -3,7 +3,7 @@
 A format is a module with the names of `Format`. A reader never guesses: what the file does not say is absent.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol
@@ -37,6 +37,7 @@ ALL: dict[str, str] = {
     "intel_gpu_top": "jobmeter.formats.intel_gpu_top",
     "iostat": "jobmeter.formats.iostat",
     "lightning_csv": "jobmeter.formats.lightning_csv",
+    "log": "jobmeter.formats.log",
     "lsf": "jobmeter.formats.lsf",
     "mlflow": "jobmeter.formats.mlflow",
     "mlflow_db": "jobmeter.formats.mlflow_db",
@@ -74,6 +75,13 @@ def load(name: str) -> Format:
     """Import a format by its registry name."""
     module: Format = import_module(ALL[name])
     return module
+
+
+def read(path: Path, name: str, *, is_named: bool) -> Iterable[Imported]:
+    """Read a file; a format that a person named may take what it would not claim by itself."""
+    module = load(name)
+    parse: Callable[[Path], Iterable[Imported]] = module.parse
+    return getattr(module, "parse_named", parse)(path) if is_named else parse(path)
 
 
 def claims(path: Path, name: str) -> bool:

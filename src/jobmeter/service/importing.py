@@ -122,7 +122,7 @@ def _import_file(
         recognised = format_name or formats.recognise(path)
         if recognised in (None, BUNDLE):
             return
-        found = list(formats.load(recognised).parse(path))
+        found = list(formats.read(path, recognised, is_named=format_name is not None))
     except OSError as error:
         harvest.skipped.append(Skipped(path=str(path), reason=reason_of(error)))
         return

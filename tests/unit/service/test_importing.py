@@ -70,12 +70,12 @@ def test_secrets_are_cut_out_of_what_others_wrote_down(tmp_path: Path) -> None:
 
 
 def test_a_file_of_no_known_format_is_skipped_with_a_reason(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "notes.md").write_text("hello")
     harvest = importing.import_paths(
-        str(tmp_path / "home"), [str(tmp_path / "notes.txt"), str(tmp_path / "gone")]
+        str(tmp_path / "home"), [str(tmp_path / "notes.md"), str(tmp_path / "gone")]
     )
     assert [(Path(s.path).name, s.reason) for s in harvest.skipped] == [
-        ("notes.txt", "no known format: see docs/formats.md"),
+        ("notes.md", "no known format: see docs/formats.md"),
         ("gone", "no such file"),
     ]
     assert harvest.empty_handed

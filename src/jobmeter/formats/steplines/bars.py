@@ -27,6 +27,7 @@ _RICH = re.compile(
 )
 _RATE = re.compile(rf"(?P<value>{_COUNT})\s?(?P<unit>\D\S*)")
 _UNFINISHED = re.compile(rf"(?P<words>[^|\[\]<,{FILLED}]*?\S):?\s+\d{{1,3}}%\|[{FILLED}\s]*$")
+_FIRST_OF_LIGHTNING = "Epoch 0"
 _LIGHTNING = re.compile(r"Epoch \d+$")
 _EPOCH = re.compile(r"\bepochs?\s*:?\s*\[?(?P<epoch>\d+)(?:\s*/\s*\d+)?\]?", re.IGNORECASE)
 _NOT_TRAINING = re.compile(
@@ -57,6 +58,11 @@ class Bar:
     rate: dict[str, Number] = field(default_factory=dict)
     counts_from_zero: bool = False
     end: int = 0
+
+    @property
+    def is_lightning(self) -> bool:
+        """Tell a bar of Lightning, which counts its epochs from 0."""
+        return self.counts_from_zero or self.words == _FIRST_OF_LIGHTNING
 
     @property
     def is_training(self) -> bool:

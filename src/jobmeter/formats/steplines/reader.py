@@ -213,13 +213,13 @@ class Reader:
         if bar.epoch is not None and bar.total:
             metrics.setdefault("epoch", bar.epoch)
             place = step_in_epochs(
-                memory, bar.epoch, bar.position, bar.total, counts_from_zero=bar.counts_from_zero
+                memory, bar.epoch, bar.position, bar.total, counts_from_zero=bar.is_lightning
             )
             step = place if given is None else step
         memory.step = step
         self.last_row_end = line.piece.end
         self.reached_end = bar.position == bar.total
-        family = "lightning" if bar.counts_from_zero else "tqdm"
+        family = "lightning" if bar.is_lightning else "tqdm"
         draft = Draft(
             source=f"log:{family}",
             rank=line.rank or 0,

@@ -1,0 +1,188 @@
+"""Any text that a job printed: its steps, its milestones, and the text itself as the run's output.
+
+A file is taken by itself only if it holds steps, milestones or a known error; named explicitly (`jobmeter import log
+FILE`) any text is. What misleads: a log rarely says how its job ended, most clocks name no zone, and a row that says
+no step, with no bar beside it, can only be counted.
+"""
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jobmeter.errors import UsageError
+from jobmeter.formats import content, steplines, training
+from jobmeter.model.imported import Imported
+from jobmeter.model.run import Status
+from jobmeter.model.view import Event, Step
+
+FORMAT = "log"
+_BLOCK_BYTES = 1 << 20
+_OVERLAP_BYTES = 256
+_NAMED = re.compile(
+    r"(?:\.(?:log|out|err|txt|stdout|stderr|[oe]\d+)(?:\.\d+)?|^(?:log|nohup|stdout|stderr|output))$", re.I
+)
+_OTHERS = re.compile(
+    r"\.(?:py|pyi|ipynb|md|rst|html?|js|ts|css|json|ya?ml|toml|cfg|ini|sh|c|cc|cpp|h|hpp|cu|rs|go|java|tex|bib|csv|tsv|"
+    r"sql|xml|svg|lock|diff|patch)$",
+    re.IGNORECASE,
+)
+"""Source, settings, prose and tables may quote a line of training; nobody logs into them."""
+_ERRORS = re.compile(
+    rb"Traceback \(most recent call last\)|out of memory|OutOfMemoryError|oom[-_]kill|invoked oom-killer"
+    rb"|lurmstepd: error|DUE TO TIME LIMIT|Segmentation fault|ChildFailedError|core dumped|No space left on device"
+    rb"|Disk quota exceeded|CUDA error|NCCL error|Watchdog caught collective|failed to solve|build step \d+ .*failed"
+    rb"|^Killed$|ERROR: .*failed",
+    re.MULTILINE | re.IGNORECASE,
+)
+_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_SURE_OF_STEPS, _SURE_OF_ERRORS, _NAMED_SO = 0.25, 0.15, 0.05
+_MOST_ODD_BYTES = 0.05
+_HOLE = re.compile(rb"\x00{32,}")
+_ODD = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
+
+
+def sniff(head: bytes, name: str) -> float:
+    """Claim weakly, after every format that knows its files: what holds steps or errors, or is called a log."""
+    if not head or _OTHERS.search(name) or not _is_text(head):
+        return 0.0
+    reader = steplines.LogReader()
+    reader.feed(_as_utf8(head), _unknown, 0, final=True)
+    if reader.take()[0]:
+        return _SURE_OF_STEPS
+    if _ERRORS.search(head):
+        return _SURE_OF_ERRORS
+    return _NAMED_SO if _NAMED.search(name) else 0.0
+
+
+def parse(path: Path) -> Iterable[Imported]:
+    """Read a log that holds steps, milestones or a known error; raise UsageError where it holds none."""
+    found = _survey(path)
+    if not found.steps and not found.has_milestones and found.last_error is None:
+        raise UsageError(
+            "no steps of a training and no known error in it",
+            hint=f"jobmeter import {FORMAT} {path} keeps its text",
+        )
+    return (_imported(path, found),)
+
+
+def parse_named(path: Path) -> Iterable[Imported]:
+    """Read any text that was named as a log, with or without steps."""
+    with path.open("rb") as file:
+        head = file.read(_BLOCK_BYTES)
+    if head and not _is_text(head):
+        raise UsageError("not a text", hint="name the format it has, or leave the format out")
+    return (_imported(path, _survey(path)),)
+
+
+def steps(path: Path) -> Iterator[Step]:
+    """Walk the steps of a log, read anew at each walk."""
+    reader = steplines.LogReader()
+    for block, offset, is_last in _blocks(path):
+        reader.feed(block, _unknown, offset, final=is_last)
+        yield from reader.take()[0]
+
+
+@dataclass(slots=True)
+class _Survey:
+    """What one walk over a log tells of the run."""
+
+    steps: int = 0
+    events: list[Event] = field(default_factory=list)
+    results: dict[str, object] = field(default_factory=dict)
+    milestones: list[object] = field(default_factory=list)
+    """Those without a time."""
+    last_error: int | None = None
+    last_step: int = 0
+    reached_end: bool = False
+    counted_rows: bool = False
+    assumed_utc: bool = False
+
+    @property
+    def has_milestones(self) -> bool:
+        """Tell whether the log says how far its job was."""
+        return bool(self.milestones) or any(event.type == "milestone" for event in self.events)
+
+    @property
+    def status(self) -> Status | None:
+        """Say how the job ended, as far as its text tells."""
+        if self.last_error is not None and self.last_error >= self.last_step:
+            return Status.FAILED
+        return Status.COMPLETED if self.reached_end else None
+
+
+def _survey(path: Path) -> _Survey:
+    found = _Survey()
+    reader = steplines.LogReader()
+    before = b""
+    for block, offset, is_last in _blocks(path):
+        reader.feed(block, _unknown, offset, final=is_last)
+        made, events = reader.take()
+        found.steps += len(made)
+        found.events += events
+        for error in _ERRORS.finditer(before + block):
+            found.last_error = offset - len(before) + error.start()
+        before = block[-_OVERLAP_BYTES:]
+    found.last_step = reader.last_row_end
+    found.reached_end, found.counted_rows = reader.reached_end, reader.counted_rows
+    found.assumed_utc = reader.assumed_utc
+    told = [(event.type, event.details) for event in found.events]
+    for kind, details in (*reader.untimed, *told):
+        if kind == "summary":
+            found.results = details
+    found.milestones = [details for kind, details in reader.untimed if kind == "milestone"]
+    return found
+
+
+def _imported(path: Path, found: _Survey) -> Imported:
+    inexact: dict[str, str] = {}
+    if found.counted_rows:
+        inexact["steps"] = "rows are counted: neither they nor a bar beside them say the step"
+    if found.assumed_utc and (found.steps or found.events):
+        inexact["timestamps"] = "the log's clock names no zone and is read as UTC"
+    told = training.Told(
+        format=FORMAT,
+        digest=content.digest((path,)),
+        sources=(path,),
+        steps=training.Again(lambda: steps(path)) if found.steps else (),
+        events=found.events,
+        outputs={"stdout": path} if path.stat().st_size else {},
+        name=path.name,
+        status=found.status,
+        results=found.results,
+        context={"milestones": found.milestones},
+        inexact=inexact,
+    )
+    return training.imported(told)
+
+
+def _blocks(path: Path) -> Iterator[tuple[bytes, int, bool]]:
+    """Read a file in portions of UTF-8, each with its offset and whether it is the last."""
+    offset = 0
+    with path.open("rb") as file:
+        encoding = _UTF16.get(file.read(2))
+        file.seek(2 if encoding else 0)
+        decoder = codecs.getincrementaldecoder(encoding)("replace") if encoding else None
+        while True:
+            raw = file.read(_BLOCK_BYTES)
+            block = decoder.decode(raw, final=not raw).encode("utf-8", "replace") if decoder else raw
+            yield block, offset, not raw
+            if not raw:
+                return
+            offset += len(block)
+
+
+def _as_utf8(head: bytes) -> bytes:
+    encoding = _UTF16.get(head[:2])
+    return head[2:].decode(encoding, "replace").encode("utf-8", "replace") if encoding else head
+
+
+def _is_text(head: bytes) -> bool:
+    """Tell text from bytes of a program, whatever the encoding; files written by several hosts have holes."""
+    plain = _HOLE.sub(b"", _as_utf8(head))
+    return bool(plain) and len(_ODD.findall(plain)) <= _MOST_ODD_BYTES * len(plain)
+
+
+def _unknown(_offset: int) -> None:
+    """Say that nobody knows when a byte arrived."""
