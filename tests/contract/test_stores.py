@@ -13,7 +13,7 @@ from jobmeter.model.measurement import Kind
 from jobmeter.model.run import Run, Status
 from jobmeter.model.view import Event, Process, Window
 from jobmeter.runfolder import reader
-from jobmeter.stores import Batch, Position, Store, memory
+from jobmeter.stores import Batch, Position, Ranks, Store, memory
 from support import folders
 
 RUN_ID = folders.RUN_ID
@@ -299,6 +299,28 @@ def test_pieces_of_any_size_give_the_answers_of_the_whole(store: Store, tmp_path
             expected.last,
         )
         assert found.total == pytest.approx(expected.total, rel=1e-12)
+
+
+def test_a_process_keeps_its_rank_and_its_role(store: Store) -> None:
+    placed = {"proc_rank": "3", "proc_world_size": "4", "proc_role": "main"}
+    store.append(batch(windows=[process_window(1, "7@1", **placed), process_window(1, "8@1")]))
+    store.append(batch(windows=[process_window(2, "7@1"), process_window(2, "8@1", proc_role="worker")]))
+    first, second = store.processes(RUN_ID)
+    assert (first.rank, first.world_size, first.role) == (3, 4, "main")
+    assert (second.rank, second.world_size, second.role) == (None, None, "worker")
+    assert store.ranks(RUN_ID) == Ranks((3,), 4)
+
+
+def test_a_rank_that_is_no_number_is_none(store: Store) -> None:
+    store.append(batch(windows=[process_window(1, "7@1", proc_rank="x", proc_world_size="4")]))
+    assert store.processes(RUN_ID)[0].rank is None
+    assert store.ranks(RUN_ID) == Ranks()
+
+
+def test_the_recorders_of_a_job_are_found_by_its_name(store: Store) -> None:
+    for run_id, job_id, started in (("a", "j1", 1.0), ("b", "j2", 2.0), ("c", "j1", 3.0)):
+        store.append(batch(dataclasses.replace(make_run(run_id, started_at=started), job_id=job_id)))
+    assert (store.of_job("j1"), store.of_job("j")) == (["c", "a"], [])
 
 
 def test_a_live_run_shows_its_newest_points(store: Store) -> None:

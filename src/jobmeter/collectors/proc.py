@@ -47,6 +47,7 @@ MEASUREMENTS = (
     Measurement("proc_state", Kind.CATEGORICAL, Unit.NONE, Scope.PROCESS, (Reduce.TALLY,), (), "scheduler state"),
     _label("proc_cmd", "command line"),
     _label("proc_rank", "rank in a distributed job, by the environment the process was started with"),
+    _label("proc_world_size", "how many ranks the job has, by the same environment"),
     _label("proc_role", "main, worker or other: what a Python process does in a training job"),
     _of_job("proc_count", Unit.COUNT, "processes alive"),
     _of_job("proc_rss_total", Unit.BYTES, "sum of resident sizes, shared pages counted once per process"),
@@ -64,7 +65,7 @@ MEASUREMENTS = (
 )  # fmt: skip
 
 _STATUS_SECONDS, _FEW = 5.0, 16
-_PLACED = ("proc_rank", "proc_role")
+_PLACED = ("proc_rank", "proc_role", "proc_world_size")
 
 
 def missing(paths: "Paths") -> str | None:
@@ -169,6 +170,8 @@ class ProcSource:
         placed = self._placed(process, places)
         if placed.rank is not None and "proc_rank" in self._keys:
             yield "proc_rank", process.instance, str(placed.rank)
+        if placed.world_size is not None and "proc_world_size" in self._keys:
+            yield "proc_world_size", process.instance, str(placed.world_size)
         if placed.known.role is not None and "proc_role" in self._keys:
             yield "proc_role", process.instance, placed.known.role
 

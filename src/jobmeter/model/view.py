@@ -62,6 +62,11 @@ class Process:
     peak_rss_bytes: int | None = None
     read_bytes: int | None = None
     write_bytes: int | None = None
+    rank: int | None = None
+    """Its rank in a distributed job, by the environment it was started with."""
+    role: str | None = None
+    """What it does in a training: `main`, `worker` or `other`; None for programs other than Python."""
+    world_size: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,12 +31,13 @@ def read_environ(proc: str, pid: int, names: "Collection[str]") -> dict[str, str
 class Placed:
     """What is known of one process while it runs one program."""
 
-    __slots__ = ("command", "known", "rank")
+    __slots__ = ("command", "known", "rank", "world_size")
 
-    def __init__(self, command: str, known: roles.Known, rank: int | None) -> None:
+    def __init__(self, command: str, known: roles.Known, place: ranks.Place | None) -> None:
         self.command = command
         self.known = known
-        self.rank = rank
+        self.rank = None if place is None else place.rank
+        self.world_size = None if place is None else place.world_size
 
 
 class Places:
@@ -57,7 +58,7 @@ class Places:
         """Place a process by its name, its command line, its environment and its parent."""
         role = roles.role(command, line, None if parent is None else parent.known)
         place = ranks.place(read_environ(self._proc, int(instance.partition("@")[0]), ranks.NAMES))
-        placed = Placed(command, roles.Known(line, role), None if place is None else place.rank)
+        placed = Placed(command, roles.Known(line, role), place)
         self._by_instance[instance] = placed
         return placed
 

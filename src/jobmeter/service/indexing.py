@@ -16,7 +16,7 @@ from jobmeter.model.steps import Step
 from jobmeter.model.view import Event, Window
 from jobmeter.runfolder import lines, liveness, reader, sdkfiles, tailer
 from jobmeter.service import fields, output_steps, step_summary
-from jobmeter.stores import Batch, Position, Statistics, Store
+from jobmeter.stores import Batch, Position, Statistics, Store, seen
 
 USAGE = "usage.jsonl"
 UNSUMMED = LIVE | {Status.LOST}
@@ -137,7 +137,7 @@ class _Adding:
             events += found
         files = {*self._known, *until}
         bad_lines = sum((until.get(file) or self._position(file)).bad_lines for file in files)
-        run = _count_unreadable(_with_steps(self._run, self._store), bad_lines)
+        run = _count_unreadable(_with_steps(self._run, self._store, last.windows), bad_lines)
         self._run = with_headline(_with_summary(run, self._store))
         self._add(until, windows=last.windows, events=events, final=final)
 
@@ -198,12 +198,19 @@ def _bad(piece: tailer.Piece, decoded: Sequence[object]) -> int:
     return sum(found is None and bool(line.strip()) for line, found in pairs)
 
 
-def _with_steps(run: Run, store: Store) -> Run:
-    """Sum up the steps that the index holds."""
+def _with_steps(run: Run, store: Store, unstored: Sequence[Window] = ()) -> Run:
+    """Sum up the steps that the index holds, and name the ranks that processes and steps are of."""
     found = store.step_statistics(run.run_id)
-    if not found:
+    labelled = seen.together(store.ranks(run.run_id), seen.ranks_in(unstored))
+    if not found and not labelled.seen:
         return run
-    return dataclasses.replace(run, steps=step_summary.summarise(found), ranks=step_summary.ranks(run, found))
+    sizes = [size for size in (run.world_size, labelled.world_size) if size is not None]
+    return dataclasses.replace(
+        run,
+        steps=step_summary.summarise(found),
+        ranks=step_summary.ranks(run, found, labelled),
+        world_size=max(sizes, default=None),
+    )
 
 
 def _count_unreadable(run: Run, more: int) -> Run:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from jobmeter.model import metrics
 from jobmeter.model.run import Run
 from jobmeter.model.steps import MetricSummary, Number, StepSummary, as_json
-from jobmeter.stores import MetricStatistics, StepStatistics, stepcolumns
+from jobmeter.stores import MetricStatistics, Ranks, StepStatistics, stepcolumns
 
 SDK, LOG = "sdk", "log:"
+NO_RANKS = Ranks()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +113,8 @@ def _summary(name: str, found: MetricStatistics, source: str, *, scaled: bool) -
     )
 
 
-def ranks(run: Run, found: Iterable[StepStatistics]) -> tuple[int, ...]:
+def ranks(run: Run, found: Iterable[StepStatistics], labelled: Ranks = NO_RANKS) -> tuple[int, ...]:
     """Name the ranks that were seen; none for a job of one process."""
-    seen = {one.rank for one in found}
-    known = {*run.ranks, *(seen if run.ranks or seen - {0} else ())}
-    return tuple(sorted(known))
+    told = {one.rank for one in found}
+    known = {*run.ranks, *(labelled.seen if (labelled.world_size or 1) > 1 else ())}
+    return tuple(sorted({*known, *(told if known or told - {0} else ())}))

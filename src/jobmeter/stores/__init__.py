@@ -83,6 +83,13 @@ class MetricStatistics:
     last: Number
 
 
+class Ranks(NamedTuple):
+    """Which ranks of a distributed job a run's processes were, and how many there should be."""
+
+    seen: tuple[int, ...] = ()
+    world_size: int | None = None
+
+
 class Pace(NamedTuple):
     """How time passed over some steps: the ends that have a time, and what went forward between them."""
 
@@ -150,6 +157,9 @@ class Store(Protocol):
     def with_prefix(self, prefix: str, limit: int) -> list[str]:
         """Name the runs whose id begins so, newest first."""
 
+    def of_job(self, job_id: str) -> list[str]:
+        """Name the runs that share a job, newest first."""
+
     def series(
         self,
         run_id: str,
@@ -182,6 +192,9 @@ class Store(Protocol):
 
     def processes(self, run_id: str) -> list[Process]:
         """Read a run's processes in the order they were first seen."""
+
+    def ranks(self, run_id: str) -> Ranks:
+        """Say which ranks a run's processes were started as."""
 
     def close(self) -> None:
         """Give files and locks back."""

@@ -13,6 +13,7 @@ from jobmeter.stores import (
     PROCESS_WINDOWS,
     Batch,
     Position,
+    Ranks,
     Statistics,
     StepStatistics,
     columns,
@@ -94,6 +95,9 @@ class MemoryStore:
         found = [entry.run.run_id for entry in self._newest() if entry.run.run_id.startswith(prefix)]
         return found[:limit]
 
+    def of_job(self, job_id: str) -> list[str]:
+        return [entry.run.run_id for entry in self._newest() if entry.run.job_id == job_id]
+
     def _newest(self) -> list[_Entry]:
         def age(entry: _Entry) -> tuple[float, str]:
             started = entry.run.started_at
@@ -172,6 +176,10 @@ class MemoryStore:
 
     def processes(self, run_id: str) -> list[Process]:
         return seen.rows(self._seen(run_id))
+
+    def ranks(self, run_id: str) -> Ranks:
+        found = self._seen(run_id).values()
+        return seen.ranks((one.rank, one.world_size) for one in found if one.rank is not None)
 
     def _seen(self, run_id: str) -> dict[str, seen.Seen]:
         entry = self._entries.get(run_id)

@@ -11,7 +11,7 @@ from typing import TypeGuard
 from jobmeter.model.measurement import PROCESS_TOOLS, Scope
 from jobmeter.model.run import Run
 from jobmeter.model.view import Process, Window
-from jobmeter.stores import documents
+from jobmeter.stores import Ranks, documents
 
 _PID_DIGITS = 12
 
@@ -28,6 +28,9 @@ class Seen:
     peak_rss_bytes: int | None = None
     read_bytes: int | None = None
     write_bytes: int | None = None
+    rank: int | None = None
+    role: str | None = None
+    world_size: int | None = None
 
 
 def _name(seen: Seen, value: object) -> None:
@@ -54,12 +57,33 @@ def _write(seen: Seen, value: object) -> None:
         seen.write_bytes = (seen.write_bytes or 0) + int(value)
 
 
+def _place(seen: Seen, value: object) -> None:
+    seen.rank = _whole(value)
+
+
+def _cast(seen: Seen, value: object) -> None:
+    seen.role = documents.clean(str(value))
+
+
+def _count(seen: Seen, value: object) -> None:
+    seen.world_size = _whole(value)
+
+
+def _whole(value: object) -> int | None:
+    """Read a number that was recorded as a label; None for a word."""
+    text = str(value)
+    return int(text) if text.isascii() and text.isdigit() and len(text) < _PID_DIGITS else None
+
+
 QUANTITIES: dict[str, Callable[[Seen, object], None]] = {
     "cmd": _name,
     "cputime": _use_cpu,
     "hwm": _hold,
+    "rank": _place,
     "read_bytes": _read,
+    "role": _cast,
     "rss": _hold,
+    "world_size": _count,
     "write_bytes": _write,
 }
 """What a row keeps, by the last part of a key; others are series only."""
@@ -134,7 +158,34 @@ def row(instance: str, seen: Seen) -> Process:
         peak_rss_bytes=seen.peak_rss_bytes,
         read_bytes=seen.read_bytes,
         write_bytes=seen.write_bytes,
+        rank=seen.rank,
+        role=seen.role,
+        world_size=seen.world_size,
     )
+
+
+def ranks(places: Iterable[tuple[int | None, int | None]]) -> Ranks:
+    """Gather the ranks of processes; a process of a smaller job inside the job does not make it smaller."""
+    known = list(places)
+    seen = {rank for rank, _ in known if rank is not None}
+    return Ranks(tuple(sorted(seen)), max((size for _, size in known if size is not None), default=None))
+
+
+def ranks_in(windows: Iterable[Window]) -> Ranks:
+    """Gather the ranks that windows label processes with."""
+    found: list[tuple[int | None, int | None]] = []
+    for window in windows:
+        for (key, _), value in window.values.items():
+            if key == "proc_rank":
+                found.append((_whole(value), None))
+            elif key == "proc_world_size":
+                found.append((None, _whole(value)))
+    return ranks(found)
+
+
+def together(*parts: Ranks) -> Ranks:
+    """Join what several parts of a run say of its ranks."""
+    return ranks((rank, part.world_size) for part in parts for rank in (None, *part.seen))
 
 
 def pid_of(instance: str) -> int:

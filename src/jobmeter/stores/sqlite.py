@@ -25,6 +25,7 @@ from jobmeter.stores import (
     BusyError,
     DamagedError,
     Position,
+    Ranks,
     Statistics,
     StepStatistics,
     checksums,
@@ -72,6 +73,8 @@ _RUN_SUMMARIES = "SELECT run_id, brief FROM run"
 _RUN_ONE = "SELECT brief, detail FROM run WHERE run_id = ?"
 _RUN_PREFIX = """SELECT run_id FROM run WHERE substr(run_id, 1, length(?1)) = ?1
     ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT ?2"""
+_RUN_OF_JOB = """SELECT run_id FROM run WHERE job_id = ?
+    ORDER BY started_at DESC NULLS LAST, run_id DESC"""
 _SOURCE_READ = "SELECT file, byte_offset, bad_lines, state FROM source WHERE run_id = ?"
 _SOURCE_PUT = """INSERT INTO source (run_id, file, byte_offset, bad_lines, state) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (run_id, file) DO UPDATE SET
@@ -80,8 +83,8 @@ _EVENT_LAST = "SELECT coalesce(max(sequence), 0) FROM event WHERE run_id = ?"
 _EVENT_ADD = "INSERT INTO event (run_id, sequence, timestamp, type, document) VALUES (?, ?, ?, ?, ?)"
 _EVENT_READ = "SELECT document FROM event WHERE run_id = ? ORDER BY sequence"
 _PROCESS_ADD = """INSERT INTO process (run_id, instance, pid, windows, first_seen, last_seen, command,
-        cpu_seconds, peak_rss_bytes, read_bytes, write_bytes)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        cpu_seconds, peak_rss_bytes, read_bytes, write_bytes, rank, role, world_size)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (run_id, instance) DO UPDATE SET
         windows = windows + excluded.windows,
         first_seen = min(first_seen, excluded.first_seen),
@@ -91,10 +94,14 @@ _PROCESS_ADD = """INSERT INTO process (run_id, instance, pid, windows, first_see
         peak_rss_bytes = coalesce(max(peak_rss_bytes, excluded.peak_rss_bytes),
                                   peak_rss_bytes, excluded.peak_rss_bytes),
         read_bytes = coalesce(read_bytes + excluded.read_bytes, read_bytes, excluded.read_bytes),
-        write_bytes = coalesce(write_bytes + excluded.write_bytes, write_bytes, excluded.write_bytes)"""
+        write_bytes = coalesce(write_bytes + excluded.write_bytes, write_bytes, excluded.write_bytes),
+        rank = coalesce(excluded.rank, rank),
+        role = coalesce(excluded.role, role),
+        world_size = coalesce(excluded.world_size, world_size)"""
 _PROCESS_READ = """SELECT instance, windows, first_seen, last_seen, command, cpu_seconds, peak_rss_bytes,
-        read_bytes, write_bytes
+        read_bytes, write_bytes, rank, role, world_size
     FROM process WHERE run_id = ?"""
+_PROCESS_RANKS = "SELECT DISTINCT rank, world_size FROM process WHERE run_id = ? AND rank IS NOT NULL"
 _FORGET = (
     *stepchunks.FORGET,
     "DELETE FROM chunk WHERE series_id IN (SELECT series_id FROM series WHERE run_id = ?)",
@@ -108,7 +115,11 @@ _FORGET = (
 )
 
 
-_ProcessRow = tuple[str, int, float, float, str | None, float | None, int | None, int | None, int | None]
+_Size = int | None
+_Text = str | None
+_ProcessRow = tuple[
+    str, int, float, float, _Text, float | None, _Size, _Size, _Size, int | None, _Text, int | None
+]
 
 
 class SqliteStore:
@@ -276,6 +287,11 @@ class SqliteStore:
             found = self._select(_RUN_PREFIX, (documents.clean(prefix), limit), list[tuple[str]])
             return [run_id for (run_id,) in found]
 
+    def of_job(self, job_id: str) -> list[str]:
+        with self._guard():
+            found = self._select(_RUN_OF_JOB, (documents.clean(job_id),), list[tuple[str]])
+            return [run_id for (run_id,) in found]
+
     def series(
         self,
         run_id: str,
@@ -333,6 +349,10 @@ class SqliteStore:
         with self._guard():
             found = self._select(_PROCESS_READ, (run_id,), list[_ProcessRow])
             return seen.rows({row[0]: seen.Seen(*row[1:]) for row in found})
+
+    def ranks(self, run_id: str) -> Ranks:
+        with self._guard():
+            return seen.ranks(self._select(_PROCESS_RANKS, (run_id,), list[tuple[int, int | None]]))
 
     def close(self) -> None:
         self._connection.close()
