@@ -137,15 +137,21 @@ if TYPE_CHECKING:
 ALL: dict[str, str] = {
     "cgroup": "jobmeter.collectors.cgroup",
     "host": "jobmeter.collectors.host",
+    "netns": "jobmeter.collectors.netns",
     "nvml": "jobmeter.collectors.nvml",
+    "nvsmi": "jobmeter.collectors.nvsmi",
     "proc": "jobmeter.collectors.proc",
     "ps": "jobmeter.collectors.ps",
     "psi": "jobmeter.collectors.psi",
     "psutil": "jobmeter.collectors.psutil",
+    "rapl": "jobmeter.collectors.rapl",
     "wait": "jobmeter.collectors.wait",
 }
 
-DEFAULT_LINUX = ("wait", "cgroup", "proc", "host", "psi", "nvml")
+DEFAULT_LINUX = ("wait", "cgroup", "proc", "host", "psi", "netns", "nvml", "rapl")
+IF_MISSING: dict[str, str] = {"nvml": "nvsmi"}
+"""What takes the place of a source that cannot be read here, should it be there."""
+
 DEFAULT_ELSEWHERE = ("psutil", "host")
 
 

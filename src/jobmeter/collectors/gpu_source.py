@@ -9,13 +9,41 @@ import time
 
 from jobmeter.collectors.gpu_devices import Device, JobDevices
 from jobmeter.model.measurement import Kind, Measurement
-from jobmeter.probes.gpu_process import HelperProcess
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Protocol
 
-    from jobmeter.collectors import Job, Reading, Told, Value
+    from jobmeter.collectors import Helper, Job, Reading, Told, Value
+
+    class Speaker(Helper, Protocol):
+        """What says lines of devices: the GPU helper process, or a tool in the background."""
+
+        @property
+        def state(self) -> str:
+            """Where its breaker stands."""
+
+        @property
+        def failures(self) -> int:
+            """How often it opened."""
+
+        @property
+        def last_error(self) -> str:
+            """Why it opened last."""
+
+        def say(self, line: str) -> None:
+            """Ask something of it."""
+
+        def hear(self) -> list[list[str]]:
+            """Take what it has said, without waiting."""
+
+        def wait(self, seconds: float, word: str) -> list[list[str]]:
+            """Hear until a line begins with `word`, for a moment at most."""
+
+        def close(self) -> None:
+            """End it."""
+
 
 _OLD_SECONDS = 5.0
 _LONGEST_STEP_SECONDS = 10.0
@@ -76,7 +104,7 @@ class GpuSource:
         job: "Job",
         measurements: tuple[Measurement, ...],
         keys: frozenset[str],
-        helper: HelperProcess,
+        helper: "Speaker",
         job_devices: JobDevices,
         *,
         clock: "Callable[[], float]" = time.monotonic,

@@ -9,6 +9,7 @@ import os
 import sys
 
 from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
+from jobmeter.probes import nvidiafiles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,16 +73,11 @@ DEVICE_FILES = "/dev/nvidia"
 
 def missing(paths: "Paths") -> str | None:
     """Say why NVML cannot be read here."""
-    if not present(paths):
+    if not nvidiafiles.present(paths):
         return "no NVIDIA GPU"
     if not _library_loads():
         return f"{LIBRARY} cannot be loaded: the driver's library is not where the linker looks"
     return None if _package_found() else "the package nvidia-ml-py is not installed"
-
-
-def present(paths: "Paths") -> bool:
-    """Look for a driver without waking it."""
-    return os.path.exists(f"{paths.dev}/nvidiactl") or os.path.exists(f"{paths.proc}/driver/nvidia/gpus")
 
 
 def _library_loads() -> bool:

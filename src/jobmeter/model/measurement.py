@@ -81,7 +81,11 @@ IMPORTED_TOOLS = frozenset(
 """Tools that jobmeter reads only in files they left."""
 
 TOOLS = frozenset(
-    ("cgroup", "fleet", "host", "nvml", "nvsmi", "proc", "ps", "psi", "psutil", "rapl", "slurm", "step", "wait")
+    (
+        *("apple", "nvml", "nvsmi", "rocm"),
+        *("cgroup", "host", "netns", "proc", "ps", "psi", "psutil", "rapl", "wait"),
+        *("fleet", "slurm", "step"),
+    )
 ) | IMPORTED_TOOLS
 
 PROCESS_TOOLS = ("proc", "psutil", "ps")

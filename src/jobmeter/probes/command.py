@@ -14,6 +14,7 @@ from jobmeter.probes import procfs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from resource import struct_rusage
 
 _KILL_GRACE_SECONDS = 0.2
@@ -26,6 +27,34 @@ def find(name: str, search_path: str | None = None) -> str | None:
         if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return candidate
     return None
+
+
+def start(path: str, arguments: "Iterable[str]", *, keep: tuple[str, ...] = ()) -> tuple[int, int]:
+    """Start a tool; return its pid and the end of the pipe it prints to. `keep` are variables it may need."""
+    out, inlet = os.pipe()
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    actions = [
+        (os.POSIX_SPAWN_DUP2, null, 0),
+        (os.POSIX_SPAWN_DUP2, inlet, 1),
+        (os.POSIX_SPAWN_DUP2, null, 2),
+    ]
+    try:
+        # the recorder blocks and catches signals: the tool starts with none blocked and the usual actions
+        pid = os.posix_spawn(
+            path,
+            [path, *arguments],
+            _plain_environment(keep),
+            file_actions=actions,
+            setsigmask=(),
+            setsigdef=(_signal.SIGPIPE, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGCHLD),
+        )
+    except OSError:
+        os.close(out)
+        raise
+    finally:
+        os.close(inlet)
+        os.close(null)
+    return pid, out
 
 
 class Usage:
@@ -69,20 +98,19 @@ class Earlier:
 class Tool:
     """One system tool, started anew for every question, one at a time."""
 
-    __slots__ = ("_environment", "_strays", "_timeout_seconds", "path", "usage")
+    __slots__ = ("_strays", "_timeout_seconds", "path", "usage")
 
     def __init__(self, path: str, *, timeout_seconds: float = 2.0) -> None:
         self.path = path
         self.usage = Usage()
         """Of all reaped calls so far."""
         self._timeout_seconds = timeout_seconds
-        self._environment = _plain_environment()
         self._strays: list[int] = []
 
     def ask(self, *arguments: str) -> bytes:
         """Return what the tool prints; raise OSError when it cannot be started or does not end in time."""
         self._collect_strays()
-        pid, out = self._start(arguments)
+        pid, out = start(self.path, arguments)
         try:
             text = self._read(out, time.monotonic() + self._timeout_seconds)
         finally:
@@ -106,32 +134,6 @@ class Tool:
     def close(self) -> None:
         """Reap what a kill could not end at once."""
         self._collect_strays()
-
-    def _start(self, arguments: tuple[str, ...]) -> tuple[int, int]:
-        out, inlet = os.pipe()
-        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        actions = [
-            (os.POSIX_SPAWN_DUP2, null, 0),
-            (os.POSIX_SPAWN_DUP2, inlet, 1),
-            (os.POSIX_SPAWN_DUP2, null, 2),
-        ]
-        try:
-            # the recorder blocks and catches signals: the tool starts with none blocked and the usual actions
-            pid = os.posix_spawn(
-                self.path,
-                [self.path, *arguments],
-                self._environment,
-                file_actions=actions,
-                setsigmask=(),
-                setsigdef=(_signal.SIGPIPE, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGCHLD),
-            )
-        except OSError:
-            os.close(out)
-            raise
-        finally:
-            os.close(inlet)
-            os.close(null)
-        return pid, out
 
     def _read(self, out: int, deadline: float) -> bytes | None:
         poll = select.poll()
@@ -177,8 +179,9 @@ def _io_at_the_end(pid: int, options: int) -> procfs.ProcessIo | None:
     return None if ended is None else procfs.read_io("/proc", pid)
 
 
-def _plain_environment() -> dict[str, str]:
+def _plain_environment(keep: tuple[str, ...]) -> dict[str, str]:
     # COLUMNS, PS_FORMAT, PS_PERSONALITY and LC_NUMERIC change what `ps` prints: keep the character set only
     environ = os.environ
     charset = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"
-    return {"PATH": environ.get("PATH", os.defpath), "LC_CTYPE": charset}
+    kept = {name: environ[name] for name in keep if name in environ}
+    return {"PATH": environ.get("PATH", os.defpath), "LC_CTYPE": charset, **kept}

@@ -54,9 +54,19 @@ def _available(names: list[str], paths: "Paths") -> Selection:
         reason = module.missing(paths)
         if reason is not None:
             missing[name] = reason
+            definitions.update(_stand_in(name, paths))
             continue
         definitions.update({definition.key: definition for definition in module.MEASUREMENTS})
     return Selection(definitions, missing)
+
+
+def _stand_in(name: str, paths: "Paths") -> dict[str, Measurement]:
+    """Choose what takes the place of a source that is missing, if it is there."""
+    other = collectors.IF_MISSING.get(name)
+    module = None if other is None else collectors.load(other)
+    if module is None or module.missing(paths) is not None:
+        return {}
+    return {definition.key: definition for definition in module.MEASUREMENTS}
 
 
 def parse(text: str, paths: "Paths") -> Selection:

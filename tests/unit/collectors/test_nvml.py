@@ -13,7 +13,7 @@ import pytest
 from jobmeter.collectors import nvml
 from jobmeter.collectors.gpu_devices import JobDevices
 from jobmeter.collectors.gpu_source import GpuSource
-from jobmeter.probes import gpu_process
+from jobmeter.probes import gpu_process, nvidiafiles
 from jobmeter.probes.gpu_process import HelperProcess
 from support.livejob import LiveJob
 from support.nvml import H200, StandIn
@@ -413,4 +413,4 @@ def test_no_driver_is_a_reason_and_a_driver_is_looked_for_without_waking_it(
     from jobmeter.probes.paths import Paths
 
     assert nvml.missing(Paths(proc=str(tmp_path), dev=str(tmp_path))) == "no NVIDIA GPU"
-    assert nvml.present(gpus.paths)
+    assert nvidiafiles.present(gpus.paths)

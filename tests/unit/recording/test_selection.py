@@ -18,8 +18,24 @@ def test_by_default_everything_the_usual_sources_can_read_is_chosen() -> None:
         "proc",
         "host",
         "psi",
+        "netns",
         "nvml",
+        "rapl",
     }
+
+
+def test_nvidia_smi_takes_the_place_of_a_library_that_cannot_be_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nvidiactl").touch()
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    chosen = selection.default(Paths(dev=str(tmp_path)))
+    assert chosen.missing["nvml"].startswith("libnvidia-ml.so.1 cannot be loaded")
+    assert "nvsmi_util" in chosen.definitions
+    assert "nvsmi" in chosen.by_collector()
 
 
 def test_a_default_source_that_is_missing_says_why(tmp_path: Path) -> None:
