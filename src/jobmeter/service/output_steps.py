@@ -17,7 +17,7 @@ from typing import Protocol
 
 import msgspec
 
-from jobmeter.model.run import Run
+from jobmeter.model.run import Provenance, Run
 from jobmeter.model.steps import Step
 from jobmeter.model.view import Event
 from jobmeter.runfolder import tailer
@@ -26,6 +26,7 @@ from jobmeter.stores import Position
 
 INDEX = "output.index"
 STREAMS = frozenset(("stdout", "stderr"))
+OWN_ORIGIN = Provenance().origin
 QUIET_BYTES = 64 << 20
 FEED_BYTES = 1 << 20
 SAVE_BYTES = 8 << 20
@@ -90,6 +91,8 @@ def position_name(stream: str) -> str:
 
 def channels(run: Run) -> list[logs.Channel]:
     """List the outputs that can be searched, stderr first; a file of somebody else's is not the job's."""
+    if run.provenance.origin != OWN_ORIGIN and any(Path(run.folder or "").glob("steps*.jsonl*")):
+        return []  # the steps of an imported log were read from this very text
     found = [one for one in logs.channels(run, STREAMS) if not one.inherited or _is_own(one.path)]
     return sorted(found, key=lambda channel: channel.stream)
 

@@ -174,3 +174,24 @@ def test_a_secret_in_the_config_or_the_command_of_a_foreign_run_is_cut_out(tmp_p
     assert "hunter2" not in "".join(written)
     assert '"lr":0.1' in written[0]
     assert '"--password"' in written[1]
+
+
+def test_the_steps_of_an_imported_log_are_not_read_from_its_text_again(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (tmp_path / "train.log").write_text("step: 1/3 loss: 0.5\nstep: 2/3 loss: 0.4\n")
+    (run,) = importing.import_paths(str(home), [str(tmp_path / "train.log")]).runs
+    assert (run.format, run.steps) == ("log", 2)
+    with index.open_index(home, path=tmp_path / "index.db") as opened:
+        opened.refresh()
+        tables = opened.ask(lambda store: store.steps(run.run_id))
+    assert [list(table.steps) for table in tables] == [[1, 2]]
+
+
+def test_text_without_steps_is_kept_when_it_is_named_a_log(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text("hello\n")
+    sniffed = importing.import_paths(str(tmp_path / "home"), [str(tmp_path / "job.log")])
+    assert [skipped.reason for skipped in sniffed.skipped] == [
+        "no steps of a training and no known error in it"
+    ]
+    named = importing.import_paths(str(tmp_path / "home"), [str(tmp_path / "job.log")], "log")
+    assert [(run.format, run.steps) for run in named.runs] == [("log", 0)]
