@@ -89,7 +89,8 @@ _LARGEST_WORD = 4
 _NO_VALUES = frozenset((2**32 - 1, 2**32 - 2, 2**64 - 1, 2**64 - 2))
 """What Slurm stores for no value and for infinity."""
 
-JOB_ID = re.compile(r"\d+(?:_(?:\d+|\[[^\]|]*\])|\+\d+)?(?:\.(?:\d+|[a-z]+)\+?)?\+?")
+JOB_ID = re.compile(r"\d+(?:_(?:\d+|\[[^\]|]*\]?)|\+\d+)?(?:\.(?:\d+|[a-z]*)\+?)?\+?")
+"""A job, a task of an array, or a step of either; a table cuts it anywhere (`2050690_20.+`)."""
 
 
 def state_word(text: str) -> str:
