@@ -74,19 +74,19 @@ LEGAL: dict[Kind, frozenset[Reduce]] = {
 
 IMPORTED_TOOLS = frozenset(
     (
-        "codecarbon", "condor", "dcgm", "docker", "dstat", "intel", "iostat", "lsf", "mpstat", "nextflow", "pbs",
-        "pidstat", "power", "raplcsv", "sar", "seff", "sge", "tegra", "time",
-    )  # fmt: skip
+        *("codecarbon", "condor", "dcgm", "docker", "dstat", "intel", "iostat", "lsf", "mpstat"),
+        *("nextflow", "pbs", "pidstat", "power", "raplcsv", "sar", "seff", "sge", "tegra", "time"),
+    )
 )
 """Tools that jobmeter reads only in files they left."""
 
-TOOLS = frozenset(
+TOOLS = IMPORTED_TOOLS | frozenset(
     (
         *("apple", "nvml", "nvsmi", "rocm"),
         *("cgroup", "host", "netns", "proc", "ps", "psi", "psutil", "rapl", "wait"),
         *("fleet", "slurm", "step"),
     )
-) | IMPORTED_TOOLS
+)
 
 PROCESS_TOOLS = ("proc", "psutil", "ps")
 """Tools that measure single processes, in order of trust; where several did, one must not be added to another."""
