@@ -51,7 +51,8 @@ def number(text: str) -> Number | None:
         found = float(word)
     except ValueError:
         return None
-    return found if math.isfinite(found) else None
+    # Python reads 1_000, no tool writes it
+    return found if math.isfinite(found) and "_" not in word else None
 
 
 def tidy(value: float, digits: int = 6) -> Number:
