@@ -36,7 +36,7 @@ _MIB = float(1 << 20)
 _NAMES: dict[str, str] = {
     LOSS: (
         "loss lm_loss lm_loss_value total_loss loss_total avg_loss avr_loss average_loss mean_loss running_loss "
-        "loss_avg loss_mean"
+        "loss_avg loss_mean loss_step loss_train step_loss reduced_train_loss"
     ),
     LR: "lr learning_rate learningrate lr_0 lr0 lr/pg0 last_lr current_lr base_lr unet_lr lr_unet",
     GRAD_NORM: "grad_norm gnorm gradient_norm global_grad_norm total_norm gradnorm",
@@ -99,7 +99,7 @@ _TABLE: dict[str, tuple[str, float]] = {
     **_SCALED,
 }
 _TRAINING = re.compile(r"(?:train|training|trn)[_:/]+")
-_EVALUATION = re.compile(r"(?:eval|evaluation|val|valid|validation|test|dev)[_:/]+")
+_EVALUATION = re.compile(r"(?:eval|evaluate|evaluation|val|valid|validation|test|dev)[_:/]+")
 _BLANKS = re.compile(r"[\s\-.]+")
 _EVALUATED = frozenset((LOSS, ACCURACY, PERPLEXITY, REWARD))
 """Quantities that are another one when measured on data held back."""

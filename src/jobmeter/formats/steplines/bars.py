@@ -27,6 +27,7 @@ _RICH = re.compile(
 )
 _RATE = re.compile(rf"(?P<value>{_COUNT})\s?(?P<unit>\D\S*)")
 _UNFINISHED = re.compile(rf"(?P<words>[^|\[\]<,{FILLED}]*?\S):?\s+\d{{1,3}}%\|[{FILLED}\s]*$")
+_NOTEBOOK = re.compile(r"\s*(?P<words>Epoch \d+):\s+\d{1,3}%\s*")
 _FIRST_OF_LIGHTNING = "Epoch 0"
 _LIGHTNING = re.compile(r"Epoch \d+$")
 _EPOCH = re.compile(r"\bepochs?\s*:?\s*\[?(?P<epoch>\d+)(?:\s*/\s*\d+)?\]?", re.IGNORECASE)
@@ -101,7 +102,7 @@ def find(text: str) -> list[Bar]:
 
 def unfinished(text: str) -> str:
     """Give the words of a bar that the end of the line cut off; empty where there is none."""
-    found = _UNFINISHED.search(text) if "%|" in text else None
+    found = _UNFINISHED.search(text) if "%|" in text else _NOTEBOOK.fullmatch(text)
     if found is None:
         return ""
     glued = _LIGHTNING.search(found["words"])

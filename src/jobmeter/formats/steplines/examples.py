@@ -13,6 +13,9 @@ _TRAIN = re.compile(
     r"\s*\(\s*\d+(?:\.\d+)?%\s*\)\s*\](?P<rest>.*)",
     re.IGNORECASE,
 )
+_QUICKSTART = re.compile(
+    rf"\s*loss: (?P<loss>{numbers.NUMBER})\s+\[\s*(?P<n>\d+)\s*/\s*(?P<total>\d+)\s*\]\s*", re.IGNORECASE
+)
 _TEST = re.compile(
     rf"(?P<set>Test|Validation|Val) set: (?:Average |Avg\. )?loss: (?P<loss>{numbers.NUMBER})"
     r"(?:, Accuracy: (?P<right>\d+)/(?P<all>\d+))?",
@@ -30,6 +33,9 @@ def parse(text: str, memory: Memory) -> Row | None:
         epoch = int(found["epoch"])
         samples = step_in_epochs(memory, epoch, int(found["n"]), int(found["total"]), counts_from_zero=False)
         return Row(metrics=metrics | {"epoch": epoch, "samples": samples}, step=samples)
+    found = _QUICKSTART.fullmatch(text) if "loss: " in text else None
+    if found is not None:
+        return _quickstart(found, memory)
     found = _TEST.search(text) if " set: " in text else None
     if found is None:
         return None
@@ -37,3 +43,13 @@ def parse(text: str, memory: Memory) -> Row | None:
     if found["all"] and int(found["all"]):
         metrics[f"{found['set']} accuracy"] = int(found["right"]) / int(found["all"])
     return Row(metrics=metrics, step=memory.step, phase=Phase.EVAL)
+
+
+def _quickstart(found: re.Match[str], memory: Memory) -> Row:
+    """Read `loss: 2.3  [   64/60000]`, which stands below a line `Epoch 1`."""
+    metrics = numbers.numeric((("loss", found["loss"]),))
+    samples = int(found["n"])
+    if memory.epoch is not None:
+        samples = step_in_epochs(memory, memory.epoch, samples, int(found["total"]), counts_from_zero=False)
+        metrics["epoch"] = memory.epoch
+    return Row(metrics=metrics | {"samples": samples}, step=samples)

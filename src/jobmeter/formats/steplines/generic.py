@@ -12,17 +12,26 @@ from jobmeter.model import metrics as meanings
 
 _LONGEST = 2_000
 _STEP = re.compile(
-    r"(?<![\w./-])(?P<name>global[_ ]?step|steps?|iter(?:ation)?s?|updates?|batch(?:[_ ]idx)?|it)\b"
-    r"\s*[:=#]?\s*\[?\s*(?P<step>\d[\d,]*)(?:\s*/\s*(?P<total>\d[\d,]*))?(?![\w.%])",
+    r"(?<![\w./-])(?P<name>global[_ ]?step|steps?|iter(?:ation)?s?|updates?|batch(?:[_ ]idx)?|it|episodes?)\b"
+    r"(?:\.{3}|\s*[:=#])?\s*[\[(]?\s*(?P<step>\d+(?:,\d{3})*)(?:\s*/\s*(?P<total>\d+(?:,\d{3})*))?(?![\w.%]|,\d)",
     re.IGNORECASE,
 )
 _EPOCH = re.compile(
-    r"(?<![\w./-])(?:epoch|ep)s?\b\s*[:=#]?\s*\[?\s*(?P<epoch>\d+)(?:\.\d+)?(?:\s*/\s*(?P<total>\d+))?(?![\w%])",
+    r"(?<![\w./-])(?:epoch|ep)s?\b(?:\.{3}|\s*[:=#])?\s*[\[(]?\s*(?P<epoch>\d+)(?:\.\d+)?(?:\s*/\s*(?P<total>\d+))?(?![\w%])",
     re.IGNORECASE,
 )
 _LOSS = re.compile(
     r"(?<![\w/])(?P<name>(?:[A-Za-z][\w@/-]* )?[\w/-]*(?:loss(?:es)?|ppl|perplexity|nll|bpb|reward|acc(?:uracy)?))\b"
     rf"\s*(?:[:=]|\bis\b|\s)\s*(?P<value>{numbers.NUMBER})\s?(?P<unit>{numbers.UNIT})?(?![\w]|\.\d)",
+    re.IGNORECASE,
+)
+_BATCH = re.compile(
+    r"(?<![\w./-])epoch\s*[:=#]?\s*\[?(?P<epoch>\d+)\b.*?(?<![\w./-])batch(?:[_ ]idx)?\s*[:=#]?\s*\[?(?P<batch>\d+)\b",
+    re.IGNORECASE,
+)
+_FIELD = re.compile(
+    rf"\s*(?P<name>[A-Za-z][\w/]*(?: [A-Za-z][\w/]*)?) (?P<value>{numbers.NUMBER})"
+    rf"\s?(?P<unit>{numbers.UNIT})?\s*(?:\([^()]*\))?\s*",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"[{}]|\bdef |\breturn\b|\bFile \"|\bimport |\w\(.*\bloss\b.*[,=].*\)\s*$|://|==|%[sdf]")
@@ -79,6 +88,10 @@ def parse(text: str, memory: Memory) -> Row | None:
         return Row(
             metrics=metrics, step=step, total=total, phase=phase, rank=int(rank["rank"]) if rank else None
         )
+    batch = _BATCH.search(body)
+    if batch is not None:  # of an epoch whose size nobody said: the rows are counted
+        metrics |= {"epoch": int(batch["epoch"]), "batch": int(batch["batch"])}
+        return Row(metrics=metrics, phase=phase)
     if not _ONLY_PAIRS.fullmatch(text):
         return None
     return Row(
@@ -93,13 +106,23 @@ def _metrics(text: str) -> dict[str, Number]:
         name = numbers.with_unit(match["name"].strip(), match["unit"])
         if value is not None and not any(known.endswith(name) for known in found):
             found[name] = value
+    found = _fields(text) | found if "|" in text else found
     return {
         name: value for name, value in found.items() if name.lower().split()[-1].strip("[(") not in _NO_METRIC
     }
 
 
+def _fields(text: str) -> dict[str, Number]:
+    """Read `| norm 15.3 | lr 8.57e-07 |`, where bars stand for colons."""
+    matches = filter(None, map(_FIELD.fullmatch, text.split("|")))
+    return numbers.numeric(
+        (numbers.with_unit(match["name"], match["unit"]), match["value"]) for match in matches
+    )
+
+
 def _is_result(name: str) -> bool:
     return meanings.is_loss(name) or meanings.canonical(name).removeprefix("eval_") in (
+        meanings.ACCURACY,
         meanings.PERPLEXITY,
         meanings.REWARD,
     )

@@ -6,7 +6,7 @@ Values in a bar are means over the epoch so far. `val_` metrics appear in the la
 import re
 
 from jobmeter.formats.steplines import numbers
-from jobmeter.formats.steplines.row import Memory, Number, Row, step_in_epochs
+from jobmeter.formats.steplines.row import Memory, Number, Phase, Row, step_in_epochs
 
 _EPOCH = re.compile(r"\s*Epoch (?P<epoch>\d+)(?:/(?P<epochs>\d+))?\s*")
 _BAR = re.compile(
@@ -23,7 +23,7 @@ def parse(text: str, memory: Memory) -> Row | None:
     """Read a bar with metrics; an epoch line is remembered."""
     epoch = _EPOCH.fullmatch(text)
     if epoch is not None:
-        memory.epoch = int(epoch["epoch"])
+        memory.epoch, memory.epoch_is_over = int(epoch["epoch"]), False
         return None
     if " - " not in text or "/" not in text:
         return None
@@ -39,13 +39,20 @@ def parse(text: str, memory: Memory) -> Row | None:
     return _row(found, metrics, memory)
 
 
-def _row(found: re.Match[str], metrics: dict[str, Number], memory: Memory) -> Row:
+def _row(found: re.Match[str], metrics: dict[str, Number], memory: Memory) -> Row | None:
     position = int(found["n"])
-    size = position if found["total"] == "Unknown" else int(found["total"])
-    if found["total"] == "Unknown":
-        size = memory.epoch_size or position
+    size = (memory.epoch_size or position) if found["total"] == "Unknown" else int(found["total"])
+    if memory.epoch_is_over and (position, size) != (memory.epoch_size, memory.epoch_size):
+        if position < size:
+            return None  # an evaluation under way
+        return Row(
+            metrics={f"evaluate {name}": value for name, value in metrics.items()},
+            step=memory.step,
+            phase=Phase.EVAL,
+        )
     step = position
     if memory.epoch is not None:
+        memory.epoch_is_over = position == size
         step = step_in_epochs(memory, memory.epoch, position, size, counts_from_zero=False)
         metrics["epoch"] = memory.epoch
     return Row(metrics=metrics, step=step, may_repeat=True)

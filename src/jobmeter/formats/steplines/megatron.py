@@ -29,7 +29,7 @@ def parse(text: str, memory: Memory) -> Row | None:
     found = _ITERATION.search(text)
     if found is None:
         return None
-    metrics = _fields(text[found.end() :])
+    metrics = _fields(text)
     if len(metrics) < _SHOWN:
         return None
     return Row(metrics=metrics, step=int(found["step"]), total=numbers.whole(found["total"]))
@@ -39,7 +39,8 @@ def _fields(text: str) -> dict[str, Number]:
     fields: dict[str, Number] = {}
     for field in text.split("|"):
         name, colon, value = field.rpartition(":")
-        given = numbers.number(value) if colon else None
+        # some print the value and its mean: 13100.0/13240.9
+        given = numbers.number(value.partition("/")[0] if "/" not in name else value) if colon else None
         if given is not None:
             fields[name.strip()] = given
     return fields

@@ -10,8 +10,8 @@ from jobmeter.formats.steplines import numbers
 from jobmeter.formats.steplines.row import Memory, Number, Phase, Row, step_in_epochs
 
 _HEAD = re.compile(
-    r"(?:Train(?:ing)?[ :]+)?\[?Epoch:?\s*\[?\s*(?P<epoch>\d+)(?:\s*/\s*\d+)?\s*\]?[ ,]*"
-    r"\[\s*(?P<n>\d+)\s*/\s*(?P<total>\d+)\s*\]\]?(?P<rest>.*)",
+    r"(?:\bEpoch|\bTrain(?:ing)?):?\s*\[?\s*(?P<epoch>\d+)(?:\s*/\s*\d+)?\s*\]?[ ,]*"
+    r"\[\s*(?P<n>\d+)\s*/\s*(?P<total>\d+)\s*(?:\(\s*\d+%\s*\)\s*)?\]\]?(?P<rest>.*)",
     re.IGNORECASE,
 )
 _RESULT = re.compile(r"^\s*\*\s+(?P<rest>Acc@1.*)")
@@ -22,11 +22,12 @@ _METER = re.compile(
 )
 _CLOCK = re.compile(r"\beta:?\s+(?:\d+ days?, )?[\d:]+\s*", re.IGNORECASE)
 _MEAN_AT_LEAST = 1
+_LONGEST = 2_000
 
 
 def parse(text: str, memory: Memory) -> Row | None:
     """Read a line of meters, or the result of a test."""
-    if "poch" in text and "[" in text:
+    if "[" in text and ("poch" in text or "rain" in text):
         found = _HEAD.search(text)
         return _row(found, memory) if found is not None else None
     found = _RESULT.match(text) if "Acc@1" in text else None
@@ -49,7 +50,7 @@ def _row(found: re.Match[str], memory: Memory) -> Row | None:
 def _meters(text: str) -> tuple[dict[str, Number], int]:
     metrics: dict[str, Number] = {}
     with_mean = 0
-    for meter in _METER.finditer(text):
+    for meter in _METER.finditer(text[:_LONGEST]):
         value = numbers.number(meter["value"])
         if value is None:
             continue

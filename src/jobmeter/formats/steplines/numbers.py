@@ -10,15 +10,20 @@ from collections.abc import Iterable
 
 from jobmeter.formats.steplines.row import Number
 
-NUMBER = r"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|(?:nan|inf(?:inity)?)(?![A-Za-z]))"
+NUMBER = (
+    r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
+    r"|(?:nan|inf(?:inity)?)(?![A-Za-z]))"
+)
 UNIT = (
     r"(?:%|[mu]?s/(?:it|step|iter|batch|img|token)\b"
     r"|(?:it|iter|steps?|samples?|tok(?:ens?)?|imgs?|images?)/s(?:ec)?\b|ms\b|us\b|s\b|sec\b|[GM]i?B?\b)"
 )
 _SUFFIX = {"%": "_percent", "s": "_s", "sec": "_s", "ms": "_ms", "us": "_us"}
-_SPEEDS = frozenset(("throughput", "speed", "rate", "perf"))
+_SPEEDS = frozenset(("throughput", "speed", "rate", "perf", "ips"))
 _WHOLE = re.compile(r"[-+]?\d{1,300}")
 _FLOAT_TEXT = re.compile(NUMBER, re.IGNORECASE)
+_LONGEST = 4_000
+"""Nobody prints that many metrics; longer texts cost more than they hold."""
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 _PAIR = re.compile(
@@ -37,6 +42,8 @@ def number(text: object) -> Number | None:
     if not isinstance(text, str):
         return None
     word = text.strip()
+    if "," in word and _FLOAT_TEXT.fullmatch(word):
+        word = word.replace(",", "")
     if _WHOLE.fullmatch(word):
         return int(word)
     return float(word) if _FLOAT_TEXT.fullmatch(word) else None
@@ -76,7 +83,7 @@ def is_unmeasured(name: str, value: Number) -> bool:
 def pairs(text: str) -> dict[str, Number]:
     """Find every `name: value` and `name=value`; of a name given twice the last one counts."""
     found: dict[str, Number] = {}
-    for match in _PAIR.finditer(text):
+    for match in _PAIR.finditer(text[:_LONGEST]):
         value = number(match["value"])
         name = with_unit(match["name"].strip(), match["unit"])
         if value is not None and not is_unmeasured(name, value):

@@ -15,7 +15,7 @@ _RANKS = re.compile(
     r"|(?P<srun>\d{1,5}): "  # srun -l
     r")\s*"
 )
-_WITHIN = re.compile(r"\[[Rr]ank (?P<rank>\d{1,6})\]")
+_WITHIN = re.compile(r"\[[Rr]ank[ -](?P<rank>\d{1,6})(?:/\d+)?\]")
 _NOISE = re.compile(
     r"(?:Step #\d+(?: - \"[^\"]*\")?: ?"  # Cloud Build
     r"|#\d+ \d+\.\d+ "  # BuildKit
@@ -33,5 +33,5 @@ def split(text: str) -> tuple[int | None, str]:
     if found is not None:
         rank = next(value for value in found.groups() if value is not None)
         return int(rank), text[found.end() :]
-    within = _WITHIN.search(text, 0, 160) if "ank " in text[:160] else None
+    within = _WITHIN.search(text, 0, 160) if "ank" in text[:160] else None
     return (int(within["rank"]) if within else None), text

@@ -47,6 +47,8 @@ class Memory:
     epoch: int | None = None
     first_epoch: int | None = None
     epoch_size: int | None = None
+    epoch_is_over: bool = False
+    """Its last step was seen: a further bar before the next epoch is an evaluation."""
     columns: list[str] = field(default_factory=list)
     """Headings of a table whose rows follow."""
     expects: int = 0
