@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+_USUAL_PORT = 22
+
 
 @dataclass(frozen=True, slots=True)
 class Keys:
@@ -41,8 +43,9 @@ class Keys:
     def trust(self, server: "Server") -> None:
         """Enter a server's host key."""
         kind, key, *_ = server.host_key.with_suffix(".pub").read_text().split()
+        name = server.address if server.port == _USUAL_PORT else f"[{server.address}]:{server.port}"
         with self.known_hosts.open("a") as file:
-            file.write(f"[{server.address}]:{server.port} {kind} {key}\n")
+            file.write(f"{name} {kind} {key}\n")
 
 
 @dataclass(slots=True)

@@ -11,7 +11,12 @@ from jobmeter.fleet.settings import BreakerPolicy, MetricsCollectorConfig
 from jobmeter.fleet.targets import Target
 
 _DURATIONS = ("collection_interval", "collection_timeout")
-_BREAKER = {"breaker_failures": "failures", "breaker_seconds": "open_seconds", "retries": "retries"}
+_BREAKER = {
+    "breaker_failures": "failures",
+    "breaker_seconds": "open_seconds",
+    "breaker_longest_seconds": "longest_seconds",
+    "retries": "retries",
+}
 _EXAMPLE = 'a [ranks] table such as: "0-7" = "ssh://node1/data/job"'
 
 

@@ -45,6 +45,7 @@ class MetricsFile:
         self._identities: OrderedDict[tuple[object, ...], None] = OrderedDict()
         self._torn_looks = 0
         self._torn_bytes = b""
+        self._broken = False
         self._validator = ""
         self._path = ""
 
@@ -74,15 +75,15 @@ class MetricsFile:
         return self._harvest(records, problem)
 
     def _judge(self, got: Got, records: list[Record], *, torn: bytes, bad: int) -> str:
-        """Tell a file that is being written from one that is broken."""
-        if bad and not records:
-            return f"{got.path}: not JSON"
-        if records or not torn:
-            self._torn_looks, self._torn_bytes = 0, b""
+        """Tell a file that is being written from one that is broken; only a whole record mends it."""
+        if records:
+            self._torn_looks, self._torn_bytes, self._broken = 0, b"", False
             return ""
-        unchanged = torn == self._torn_bytes
-        self._torn_looks, self._torn_bytes = self._torn_looks + 1, torn
-        return f"{got.path}: not JSON" if unchanged or self._torn_looks >= _PATIENCE else ""
+        if torn:
+            self._broken = self._broken or torn == self._torn_bytes or self._torn_looks + 1 >= _PATIENCE
+            self._torn_looks, self._torn_bytes = self._torn_looks + 1, torn
+        self._broken = self._broken or bad > 0
+        return f"{got.path}: not JSON" if self._broken else ""
 
     def _take_grown(self, tail: Tail, got: Got) -> Look:
         piece = tail.take(got)
@@ -132,7 +133,7 @@ def parse(data: bytes) -> tuple[list[Record], bytes, int]:
     # a writer that preallocates leaves NUL bytes behind its last line
     text = data.rstrip(b"\0 \r\n\t")
     if not text:
-        return [], data, 0
+        return [], b"", 0  # nothing yet
     whole = _decode(text)
     if whole is not None:
         return (whole, b"", 0) if whole else ([], b"", 1)

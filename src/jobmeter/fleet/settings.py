@@ -71,7 +71,10 @@ class BreakerPolicy:
         if isinstance(failures, bool) or not isinstance(failures, int) or failures < 1:
             raise SettingError(f"breaker_failures must be a whole number above 0, not {failures!r}")
         positive("breaker_seconds", self.open_seconds)
-        positive("longest_seconds", self.longest_seconds)
+        positive("breaker_longest_seconds", self.longest_seconds)
+        retries: object = self.retries
+        if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+            raise SettingError(f"retries must be a whole number, not {retries!r}")
 
 
 def positive(name: str, raw: object) -> float:

@@ -108,9 +108,15 @@ def test_half_a_record_is_waited_for() -> None:
     assert len(look(file, whole).new) == 1
 
 
-def test_an_empty_file_is_one_that_is_being_written() -> None:
+def test_an_empty_file_has_nothing_to_tell_yet_however_long_it_stays_so() -> None:
     file = MetricsFile((PATH,), 0)
-    assert look(file, b"").problem == ""
+    assert [look(file, b"").problem for _ in range(5)] == [""] * 5
+
+
+def test_a_broken_file_stays_broken_while_it_is_being_written_anew() -> None:
+    file = MetricsFile((PATH,), 0)
+    problems = [look(file, data).problem for data in (b"oops\n", b"", b'{"st', line(1, training_loss=1))]
+    assert problems == [f"{PATH}: not JSON"] * 3 + [""]
 
 
 def test_the_same_half_record_twice_is_a_broken_file() -> None:
