@@ -52,6 +52,8 @@ def _record(entry: Entry) -> dict[str, object]:
     }
     if entry.missing is not None:
         state["missing"] = entry.missing
+    if entry.untested:
+        state["untested"] = True
     return entry.measurement.as_record() | state
 
 
@@ -82,7 +84,7 @@ def _kind(entry: Entry) -> str:
 
 
 def _heading(entry: Entry, out: Screen) -> str:
-    name = out.paint(entry.collector, Style.BOLD)
+    name = out.paint(entry.collector, Style.BOLD) + ("  (untested on hardware)" if entry.untested else "")
     if entry.missing is not None:
         return f"{name}  {out.paint(f'not here: {text.clean(entry.missing)}', Style.WARN)}"
     return f"{name}  {out.paint('available', Style.GOOD)}" + ("" if entry.default else ", on request")

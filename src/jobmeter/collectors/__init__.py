@@ -135,6 +135,7 @@ if TYPE_CHECKING:
 
 
 ALL: dict[str, str] = {
+    "apple": "jobmeter.collectors.apple",
     "cgroup": "jobmeter.collectors.cgroup",
     "host": "jobmeter.collectors.host",
     "netns": "jobmeter.collectors.netns",
@@ -145,14 +146,18 @@ ALL: dict[str, str] = {
     "psi": "jobmeter.collectors.psi",
     "psutil": "jobmeter.collectors.psutil",
     "rapl": "jobmeter.collectors.rapl",
+    "rocm": "jobmeter.collectors.rocm",
     "wait": "jobmeter.collectors.wait",
 }
 
 DEFAULT_LINUX = ("wait", "cgroup", "proc", "host", "psi", "netns", "nvml", "rapl")
+WHERE_FOUND: dict[str, str] = {"rocm": "kfd"}
+"""Sources of hardware few machines have, by the device file that shows it: where it is absent nothing is said."""
+
 IF_MISSING: dict[str, str] = {"nvml": "nvsmi"}
 """What takes the place of a source that cannot be read here, should it be there."""
 
-DEFAULT_ELSEWHERE = ("psutil", "host")
+DEFAULT_ELSEWHERE = ("psutil", "host", "apple")
 
 
 def load(name: str) -> "Collector":

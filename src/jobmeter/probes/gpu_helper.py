@@ -224,7 +224,11 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _backend(_name: str, _options: list[str]) -> "Backend":
+def _backend(name: str, options: list[str]) -> "Backend":
+    if name == "rocm":
+        from jobmeter.probes import rocmsysfs
+
+        return rocmsysfs.Backend(*options)
     from jobmeter.probes import nvml
 
     return nvml.Backend()

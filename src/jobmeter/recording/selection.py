@@ -1,5 +1,6 @@
 """Which keys to record: `--measurements proc,cgroup_mem_peak,-psi` by keys, prefixes and exclusions."""
 
+import os
 import sys
 
 from jobmeter import collectors
@@ -42,7 +43,8 @@ def _default_names() -> tuple[str, ...]:
 
 def default(paths: "Paths", only: tuple[str, ...] = ()) -> Selection:
     """Choose everything the default collectors can read here."""
-    names = [name for name in _default_names() if not only or name in only]
+    found = [name for name, file in collectors.WHERE_FOUND.items() if os.path.exists(f"{paths.dev}/{file}")]
+    names = [name for name in (*_default_names(), *found) if not only or name in only]
     return _available(names, paths)
 
 

@@ -17,6 +17,8 @@ class Entry:
     missing: str | None
     default: bool
     """Recorded unless the user chooses otherwise."""
+    untested: bool
+    """Written after recorded captures: nobody has seen it run on the hardware itself."""
 
 
 def catalogue(paths: Paths, system: str) -> Iterator[Entry]:
@@ -26,4 +28,4 @@ def catalogue(paths: Paths, system: str) -> Iterator[Entry]:
         collector = collectors.load(name)
         missing = collector.missing(paths)
         for measurement in collector.MEASUREMENTS:
-            yield Entry(name, measurement, missing, name in default)
+            yield Entry(name, measurement, missing, name in default, getattr(collector, "UNTESTED", False))
