@@ -13,6 +13,7 @@ Lines are fields separated by tabs: `device UUID INDEX BUS PARENT NAME`, `ready`
 
 import os
 import select
+import sys
 import time
 
 from jobmeter.probes import libc
@@ -248,10 +249,15 @@ def _start_thread(run: "Callable[[], None]") -> None:
 
 
 def _give_up(broken: "threading.ExceptHookArgs") -> None:
-    Out(1).line("error", "", f"{broken.exc_type.__name__}: {broken.exc_value}")
+    _last_words(broken.exc_type, broken.exc_value)
     os._exit(1)
+
+
+def _last_words(kind: type[BaseException], value: BaseException | None, _traceback: object = None) -> None:
+    Out(1).line("error", "", f"{kind.__name__}: {value}")
 
 
 def run(arguments: list[str]) -> None:
     """Be the helper process; threads that hang in the driver do not keep it alive."""
+    sys.excepthook = _last_words
     os._exit(main(arguments))

@@ -188,3 +188,14 @@ def test_gpus_are_named_with_the_fullest_and_energy_with_its_cost() -> None:
     shown = "\n".join(render(RunView(run=run, series={}), 100))
     assert "8 x NVIDIA H200, fullest 70 GiB of 140 GiB (50 %)" in shown
     assert "5.40 kJ = 0.0015 kWh, 0.00047 EUR" in shown
+
+
+def test_a_source_that_failed_is_named_with_how_it_stands() -> None:
+    failed = {"state": "unusable", "failures": 0, "error": "NVML: Driver Not Loaded", "devices": []}
+    healed = {"state": "closed", "failures": 1, "error": "the GPU helper ended", "devices": []}
+    run = replace(RUN, context={"sources": {"nvml": failed, "rocm": healed, "rapl": {"counters": []}}})
+    lines = render(RunView(run=run, series={}), 100)
+    assert [line.split(maxsplit=1)[1] for line in lines if line.startswith("failed")] == [
+        "nvml: NVML: Driver Not Loaded (unusable)",
+        "rocm: the GPU helper ended (works again)",
+    ]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from jobmeter.cli.render import local_time, statuses
+from jobmeter.cli.render.role_rows import role_rows
 from jobmeter.cli.render.rows import Row, lay_out
 from jobmeter.cli.render.screen import Screen, Style
 from jobmeter.cli.render.step_rows import step_rows
@@ -41,11 +42,21 @@ def _rows(view: RunView, now: float) -> Iterator[Row]:
     run = view.run
     yield Row("status", statuses.sentence(run), style=statuses.STYLES[run.status])
     yield from _times(run, now)
-    yield from step_rows(run)
+    yield from step_rows(run, view.siblings)
+    yield from _job(view)
     yield from usage_rows(run)
+    yield from role_rows(view.processes)
     yield from _events(view.events)
     yield from _people(run)
     yield from _unknown(run)
+
+
+def _job(view: RunView) -> Iterator[Row]:
+    """Point to the job that the run is a part of."""
+    run = view.run
+    if len(run.ranks) > 1 or view.siblings:
+        others = f"{len(view.siblings) + 1} runs; " if view.siblings else ""
+        yield Row("job", text.clean(f"{others}`jobmeter ranks {run.run_id}` compares its ranks"))
 
 
 def _times(run: Run, now: float) -> Iterator[Row]:
@@ -109,6 +120,17 @@ def _nested(run: Run, part: str, key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def _broken_sources(run: Run) -> Iterator[Row]:
+    """Name the sources that failed for a time or for good."""
+    sources = run.context.get("sources")
+    for name, facts in sources.items() if isinstance(sources, dict) else ():
+        if isinstance(facts, dict) and facts.get("error"):
+            state = "works again" if facts.get("state") == "closed" else text.clean(str(facts.get("state")))
+            yield Row(
+                "failed", f"{text.clean(name)}: {text.clean(str(facts['error']))} ({state})", style=Style.WARN
+            )
+
+
 def _unknown(run: Run) -> Iterator[Row]:
     """Say what was not measured and why, what is inexact, what was lost and who was left behind."""
     found = run.provenance
@@ -116,6 +138,7 @@ def _unknown(run: Run) -> Iterator[Row]:
         yield Row("origin", f"measured by {text.clean(found.origin)}, imported")
     for index, (source, reason) in enumerate(found.missing.items()):
         yield Row("missing" if index == 0 else "", f"{text.clean(source)}: {text.clean(reason)}")
+    yield from _broken_sources(run)
     for index, (key, reason) in enumerate(found.inexact.items()):
         yield Row(
             "inexact" if index == 0 else "", f"{text.clean(key)}: {text.clean(reason)}", style=Style.WARN
