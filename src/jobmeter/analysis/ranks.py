@@ -7,7 +7,7 @@ or in its GPU, not here.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isnan
@@ -15,6 +15,8 @@ from statistics import median
 
 MARKED_SLOW = 1.1
 """A rank that takes this much longer than the middle one for the same steps is a straggler."""
+MOST_RANKS = 100_000
+"""A job that claims more has its first ranks looked for."""
 _FEW_STEPS = 5
 
 
@@ -23,7 +25,6 @@ class Pace:
     """One rank beside the others; None where too little is known."""
 
     rank: int
-    count: int
     last_step: int
     behind: int
     """How many steps the foremost rank is ahead."""
@@ -41,52 +42,58 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """What one rank told: steps and when, in the order of writing."""
+class Life:
+    """What one rank told from a start to an end: steps and when, in the order of writing."""
 
     steps: Sequence[int]
     timestamps: Sequence[float] | None
 
 
-def paces(ranks: Mapping[int, Steps]) -> tuple[Pace, ...]:
-    """Compare the ranks of one job, in order of rank."""
-    taken = {rank: _durations(told) for rank, told in ranks.items()}
-    front = max((max(told.steps) for told in ranks.values() if told.steps), default=0)
-    relative, slowest = _beside(taken) if len(taken) > 1 else ({}, {})
+def paces(ranks: Mapping[int, Sequence[Life]]) -> tuple[Pace, ...]:
+    """Compare the ranks of one job, in order of rank; a rank that was started again has several lives."""
+    lived = {rank: kept for rank, lives in ranks.items() if (kept := [life for life in lives if life.steps])}
+    taken = {rank: _durations(lives) for rank, lives in lived.items()}
+    reached = {rank: lives[-1].steps[-1] for rank, lives in lived.items()}
+    front = max(reached.values(), default=0)
+    relative, slowest = _beside({rank: steps for rank, steps in taken.items() if steps})
     return tuple(
         Pace(
             rank=rank,
-            count=len(told.steps),
-            last_step=told.steps[-1],
-            behind=front - max(told.steps),
+            last_step=last_step,
+            behind=front - last_step,
             step_seconds=median(taken[rank].values()) if taken[rank] else None,
             relative=relative.get(rank),
             slowest_share=slowest.get(rank),
         )
-        for rank, told in sorted(ranks.items())
-        if told.steps
+        for rank, last_step in sorted(reached.items())
     )
 
 
-def _durations(told: Steps) -> dict[int, float]:
+def _durations(lives: Sequence[Life]) -> dict[int, float]:
     """Give the seconds each step took; a step that was taken twice counts as it was taken last."""
     found: dict[int, float] = {}
-    moments = told.timestamps or ()
-    for (step, at), (following, then) in pairwise(zip(told.steps, moments, strict=False)):
-        if following > step and not isnan(at) and not isnan(then) and then > at:
-            found[following] = (then - at) / (following - step)
+    for life in lives:
+        moments = life.timestamps or ()
+        for (step, at), (following, then) in pairwise(zip(life.steps, moments, strict=False)):
+            if following > step and not isnan(at) and not isnan(then) and then > at:
+                found[following] = (then - at) / (following - step)
     return found
 
 
 def _beside(taken: Mapping[int, Mapping[int, float]]) -> tuple[dict[int, float], dict[int, float]]:
-    """Compare over the steps that every rank took."""
-    shared = set.intersection(*(set(steps) for steps in taken.values()))
+    """Compare over the steps that every rank with a clock took."""
+    shared = set.intersection(*(set(steps) for steps in taken.values())) if len(taken) > 1 else set()
     if len(shared) < _FEW_STEPS:
         return {}, {}
     middle = {step: median(steps[step] for steps in taken.values()) for step in shared}
     relative = {rank: median(steps[step] / middle[step] for step in shared) for rank, steps in taken.items()}
     last = Counter(max(taken, key=lambda rank: taken[rank][step]) for step in sorted(shared))
     return relative, {rank: last[rank] / len(shared) for rank in taken}
+
+
+def missing(seen: Iterable[int], world_size: int | None) -> tuple[int, ...]:
+    """Name the ranks that never appeared; none where nobody said how many there should be."""
+    return tuple(sorted(set(range(min(world_size or 0, MOST_RANKS))) - set(seen)))
 
 
 def imbalance(sizes: Mapping[int, float]) -> float | None:

@@ -12,6 +12,7 @@ COMMANDS: dict[str, str] = {
     "measurements": "jobmeter.cli.measurements",
     "plot": "jobmeter.cli.plot",
     "pp": "jobmeter.cli.pp",
+    "ranks": "jobmeter.cli.ranks",
     "rm": "jobmeter.cli.rm",
     "show": "jobmeter.cli.show",
     "steps": "jobmeter.cli.steps",

@@ -8,7 +8,7 @@ the legend alone says it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jobmeter.cli.render import local_time, statuses
+from jobmeter.cli.render import local_time, spans, statuses
 from jobmeter.cli.render.screen import Style
 from jobmeter.cli.render.table import Cell, Column
 from jobmeter.model import text, units
@@ -128,6 +128,8 @@ def cell(field: str, run: Run, known: Mapping[str, object], found: Methods, now:
     value = known.get(field)
     if value is None:
         return Cell("")
+    if isinstance(value, list):
+        return Cell(spans.written(value))
     written = _written(field, value, run, now) + found.tag(field, run)
     headline = run.headline.get(fields.HEADLINES.get(field, ""))
     return Cell(f"~{written}" if headline is not None and not headline.exact else written)

@@ -77,4 +77,6 @@ class RunView:
     series: dict[tuple[str, str], Series]
     events: tuple[Event, ...] = ()
     processes: tuple[Process, ...] = ()
+    siblings: tuple[Run, ...] = ()
+    """The other recorders of the same job, newest first, without their definitions and context."""
     steps: Steps = field(default_factory=Steps)

@@ -226,10 +226,11 @@ def _tags(raw: object) -> dict[str, str]:
 
 
 def _told_context(told: sdkfiles.Told, merged: lines.Record) -> lines.Record:
-    names = ("job_type", "argv", "packages", "python", "git")
+    names = ("job_type", "argv", "packages", "python", "git", "resumed")
     known = {key: told.facts[key] for key in names if key in told.facts and key not in merged}
     config = lines.mapping(merged.get("config")) | told.config
-    return known | ({"config": config} if config else {})
+    pids: lines.Record = {"rank_pids": told.pids} if told.pids else {}
+    return known | pids | ({"config": config} if config else {})
 
 
 def _results(summary: lines.Record) -> dict[str, Value]:

@@ -14,7 +14,9 @@ from jobmeter.runfolder import lines, tailer
 STEPS, EVENTS, SDK = "steps", "events", "sdk"
 RECORDER_EVENTS = "events.jsonl"
 
-_SINGLE = ("project", "name", "group", "job_type", "notes", "tags", "argv", "git", "packages", "python")
+_SINGLE = (
+    "project", "name", "group", "job_type", "notes", "tags", "argv", "git", "packages", "python", "resumed"
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -55,6 +57,8 @@ class Told:
     summary: lines.Record = field(default_factory=dict)
     ranks: tuple[int, ...] = ()
     """Of a distributed job; empty for a job of one process."""
+    pids: dict[str, int] = field(default_factory=dict)
+    """By rank, as text: which process spoke first for it."""
     world_size: int | None = None
     finishes: tuple[lines.Record, ...] = ()
     unreadable: int = 0
@@ -105,10 +109,20 @@ def read(folder: Path) -> Told:
         config=config,
         summary=summary,
         ranks=tuple(sorted(ranks)) if (world_size or 1) > 1 or ranks - {0} else (),
+        pids=_pids(processes),
         world_size=world_size,
         finishes=tuple(one.finish for one in processes if one.finish is not None),
         unreadable=sum(one.unreadable for one in processes),
     )
+
+
+def _pids(processes: Iterable[_Process]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for one in processes:
+        rank, pid = lines.whole(one.facts.get("rank")), lines.whole(one.facts.get("pid"))
+        if rank is not None and pid is not None:
+            found.setdefault(str(rank), pid)
+    return found
 
 
 def _read_one(folder: Path, name: str) -> _Process:

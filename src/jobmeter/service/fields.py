@@ -42,6 +42,7 @@ FIELDS: dict[str, Type] = {
     "name": Type.TEXT,
     "origin": Type.TEXT,
     "project": Type.TEXT,
+    "rank": Type.NUMBER,
     "ranks": Type.NUMBER,
     "samples": Type.NUMBER,
     "signal": Type.TEXT,
@@ -52,6 +53,7 @@ FIELDS: dict[str, Type] = {
     "steps.per_second": Type.NUMBER,
     "user": Type.TEXT,
     "wall": Type.SECONDS,
+    "world_size": Type.NUMBER,
 }
 """Besides these: `tag.KEY`, `config.KEY`, any key of a run's summary, and what a training loop logged: a quantity
 everybody knows by its name (`loss`), any other as `metric.NAME`, each also with `.first`, `.last`, `.min`, `.max`."""
@@ -151,7 +153,9 @@ def of_run(run: Run) -> dict[str, object]:
         memory_limit=run.limits.memory_bytes,
         origin=run.provenance.origin,
         group=run.group,
+        rank=list(run.ranks) if len(run.ranks) > 1 else next(iter(run.ranks), None),
         ranks=len(run.ranks) or None,
+        world_size=run.world_size,
     )
     for field, name in HEADLINES.items():
         headline = run.headline.get(name)

@@ -50,6 +50,13 @@ class Compare:
         found = known.get(self.field)
         if found is None:
             return False
+        if isinstance(found, list):
+            # a run of several ranks: one of them is enough, but all must be different
+            one = all if self.op in (Op.NE, Op.HAS_NOT) else any
+            return one(self._matches_one(value, known) for value in found)
+        return self._matches_one(found, known)
+
+    def _matches_one(self, found: object, known: Mapping[str, object]) -> bool:
         if isinstance(found, int | float):
             return self._matches_number(found, known)
         return self._matches_text(str(found))

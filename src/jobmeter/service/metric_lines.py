@@ -35,7 +35,7 @@ def read(
         spelled = spelling(metric, {name for part in one.parts for name in part.metrics})
         if spelled is not None:
             found = store.steps(run.run_id, sources=[one.source], ranks=[one.rank], metrics=[spelled])
-            line = _line(_followed(found, one.parts), spelled)
+            line = _line(followed(found, one.parts), spelled)
             return thin(line, points)
     known = sorted({name for one in told for part in one.parts for name in part.metrics})
     shown = ", ".join(known[:_CANDIDATES]) + (", ..." if len(known) > _CANDIDATES else "")
@@ -51,7 +51,7 @@ def spelling(metric: str, names: set[str]) -> str | None:
     return next((name for name in sorted(names) if metrics.canonical(name) == metric), None)
 
 
-def _followed(found: Sequence[StepTable], parts: Sequence[StepStatistics]) -> list[StepTable]:
+def followed(found: Sequence[StepTable], parts: Sequence[StepStatistics]) -> list[StepTable]:
     """Order writers by when they began; one that began before another ended stands alone."""
     tables = {table.writer: table for table in found}
     ordered = [part for part in parts if part.writer in tables]

@@ -167,8 +167,16 @@ def _view(store: Store, run: Run, keys: frozenset[str] | None) -> RunView:
         series={(one.key, one.instance): one for one in found},
         events=event_moments.filled(store, run),
         processes=tuple(store.processes(run.run_id)),
+        siblings=tuple(_siblings(store, run)),
         steps=steps,
     )
+
+
+def _siblings(store: Store, run: Run) -> Iterator[Run]:
+    for run_id in store.of_job(run.job_id):
+        brief = store.brief(run_id) if run_id != run.run_id else None
+        if brief is not None:
+            yield brief
 
 
 def ask(

@@ -9,7 +9,7 @@ from math import isfinite
 from jobmeter.model.moments import iso_time
 from jobmeter.model.run import Headline, Run
 from jobmeter.model.view import Event, RunView
-from jobmeter.service import energy
+from jobmeter.service import by_role, energy
 
 Shape = dict[str, object]
 
@@ -66,6 +66,8 @@ def shown(view: RunView) -> Shape:
             for share in run.by_command
         ]
         or None,
+        "roles": by_role.shapes(view.processes) or None,
+        "siblings": [other.run_id for other in view.siblings] or None,
         "events": [_event(event) for event in view.events] or None,
         "folder": run.folder,
     }

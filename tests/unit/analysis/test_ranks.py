@@ -3,11 +3,11 @@
 import math
 
 from jobmeter.analysis import ranks
-from jobmeter.analysis.ranks import Steps
+from jobmeter.analysis.ranks import Life
 
 
-def steady(seconds: float, count: int = 20, begin: float = 0.0) -> Steps:
-    return Steps(list(range(count)), [begin + seconds * step for step in range(count)])
+def steady(seconds: float, count: int = 20, begin: float = 0.0) -> list[Life]:
+    return [Life(list(range(count)), [begin + seconds * step for step in range(count)])]
 
 
 def test_a_slow_rank_stands_out_although_its_clock_is_an_hour_off() -> None:
@@ -29,27 +29,50 @@ def test_one_rank_is_compared_with_nobody() -> None:
 
 
 def test_few_shared_steps_say_nothing() -> None:
-    late = Steps(list(range(16, 30)), [float(step) for step in range(14)])
-    assert {pace.relative for pace in ranks.paces({0: steady(0.1), 1: late})} == {None}
+    late = Life(list(range(16, 30)), [float(step) for step in range(14)])
+    assert {pace.relative for pace in ranks.paces({0: steady(0.1), 1: [late]})} == {None}
 
 
 def test_a_resumed_rank_counts_its_last_life() -> None:
-    twice = Steps([0, 1, 2, 1, 2, 3], [0.0, 1.0, 2.0, 10.0, 13.0, 16.0])
-    (pace,) = ranks.paces({0: twice})
-    assert (pace.step_seconds, pace.last_step, pace.count) == (3.0, 3, 6)
+    twice = Life([0, 1, 2, 1, 2, 3], [0.0, 1.0, 2.0, 10.0, 13.0, 16.0])
+    (pace,) = ranks.paces({0: [twice]})
+    assert (pace.step_seconds, pace.last_step) == (3.0, 3)
+
+
+def test_the_pause_before_a_rank_was_started_again_is_no_step() -> None:
+    lives = [Life([0, 1], [0.0, 1.0]), Life([], []), Life([2, 3], [9000.0, 9001.0])]
+    (pace,) = ranks.paces({0: lives})
+    assert (pace.step_seconds, pace.last_step, pace.behind) == (1.0, 3, 0)
+
+
+def test_a_rank_that_went_back_is_where_it_is_now() -> None:
+    first, second = ranks.paces({0: steady(0.1), 1: [*steady(0.1), Life([5, 6], [50.0, 50.1])]})
+    assert (first.behind, second.last_step, second.behind) == (0, 6, 13)
+
+
+def test_a_rank_without_a_clock_does_not_keep_others_from_being_compared() -> None:
+    found = ranks.paces({0: steady(0.1), 1: steady(0.2), 2: [Life(list(range(20)), None)]})
+    assert [round(pace.relative or 0, 2) for pace in found] == [0.67, 1.33, 0]
 
 
 def test_steps_without_a_clock_have_a_place_but_no_pace() -> None:
-    (first, second) = ranks.paces({0: Steps([1, 2], None), 1: Steps([1, 2], [math.nan, 5.0])})
+    (first, second) = ranks.paces({0: [Life([1, 2], None)], 1: [Life([1, 2], [math.nan, 5.0])]})
     assert (first.step_seconds, second.step_seconds) == (None, None)
-    assert (first.last_step, second.count) == (2, 2)
+    assert (first.last_step, second.last_step) == (2, 2)
 
 
 def test_a_rank_without_steps_is_not_there() -> None:
-    assert ranks.paces({0: Steps([], [])}) == ()
+    assert ranks.paces({0: [Life([], [])], 1: []}) == ()
 
 
 def test_uneven_sizes_have_a_measure() -> None:
     assert ranks.imbalance({0: 10.0, 1: 10.0, 2: 16.0}) == 16 * 3 / 36 - 1
     assert ranks.imbalance({0: 10.0}) is None
     assert ranks.imbalance({0: 0.0, 1: 0.0}) is None
+
+
+def test_a_rank_that_never_appears_is_named() -> None:
+    assert ranks.missing((0, 1, 3), 5) == (2, 4)
+    assert ranks.missing((0, 7), 2) == (1,)
+    assert ranks.missing((0, 7), None) == ()
+    assert len(ranks.missing((), 10**9)) == 100_000

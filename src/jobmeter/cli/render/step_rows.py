@@ -1,7 +1,8 @@
 """What a training came to, as rows: its steps in one line, its ranks, and what it said itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from jobmeter.cli.render import spans
 from jobmeter.cli.render.rows import Row
 from jobmeter.cli.render.screen import Style
 from jobmeter.model import metrics, text, units
@@ -16,11 +17,11 @@ _MAIN = (metrics.LOSS, metrics.EVAL_LOSS, metrics.ACCURACY, metrics.REWARD)
 _RISING = frozenset((metrics.ACCURACY, metrics.REWARD))
 
 
-def step_rows(run: Run) -> Iterator[Row]:
+def step_rows(run: Run, siblings: Sequence[Run] = ()) -> Iterator[Row]:
     """Say how the training went; a run that logged nothing has no row."""
     if run.steps is not None:
         yield _steps(run.steps)
-    yield from _ranks(run)
+    yield from _ranks(run, siblings)
     if run.results:
         shown = [f"{text.clean(key)} {_value(value)}" for key, value in run.results.items()]
         more = f"  and {len(shown) - MOST_RESULTS} more, see --json" if len(shown) > MOST_RESULTS else ""
@@ -33,7 +34,7 @@ def _steps(summary: StepSummary) -> Row:
     broken = False
     if name is not None:
         found = summary.metrics[name]
-        parts.append(f"{text.clean(name)} {_course(name, found)}")
+        parts.append(f"{text.clean(name)} {course(name, found)}")
         broken = isinstance(found.last, str)
     if summary.steps_per_second is not None:
         parts.append(_pace(summary.steps_per_second))
@@ -49,7 +50,8 @@ def _count(summary: StepSummary) -> str:
     return f"{count} to step {units.format_count(summary.last_step)}"
 
 
-def _course(name: str, found: MetricSummary) -> str:
+def course(name: str, found: MetricSummary) -> str:
+    """Say from where to where a metric went, and its best value where that is neither."""
     course = _value(found.last)
     if found.first != found.last:
         course = f"{_value(found.first)} -> {course}"
@@ -69,25 +71,18 @@ def _value(value: Value) -> str:
     return text.cut(text.clean(value), 60) if isinstance(value, str) else units.format_metric(value)
 
 
-def _ranks(run: Run) -> Iterator[Row]:
-    """Name the ranks that were seen, and those that never were."""
+def _ranks(run: Run, siblings: Sequence[Run]) -> Iterator[Row]:
+    """Name the ranks that were seen here and by the job's other recorders, and those that never were."""
     if not run.ranks:
         return
+    elsewhere = tuple(sorted({rank for other in siblings for rank in other.ranks} - set(run.ranks)))
     count = run.world_size or 0
-    never = sorted(set(range(min(count, _MOST_RANKS))) - set(run.ranks))
-    if never:
-        body = f"{_spans(run.ranks)} of {count}; never seen: {_spans(tuple(never))}"
-        yield Row("ranks", body, style=Style.WARN)
-    else:
-        yield Row("ranks", f"all {count}" if count == len(run.ranks) else _spans(run.ranks))
-
-
-def _spans(numbers: tuple[int, ...]) -> str:
-    """Write numbers with runs of neighbours as one: `0-6, 9`."""
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][-1] + 1:
-            spans[-1] = [spans[-1][0], number]
-        else:
-            spans.append([number])
-    return ", ".join("-".join(map(str, span)) for span in spans)
+    seen = {*run.ranks, *elsewhere}
+    never = sorted(set(range(min(count, _MOST_RANKS))) - seen)
+    here = spans.written(run.ranks)
+    parts = [f"{here} of {count}" if never or (elsewhere and count) else here]
+    if count == len(run.ranks) and not never:
+        parts = [f"all {count}"]
+    parts += [f"elsewhere in the job: {spans.written(elsewhere)}"] if elsewhere else []
+    parts += [f"never seen: {spans.written(never)}"] if never else []
+    yield Row("ranks", "; ".join(parts), style=Style.WARN if never else Style.PLAIN)
