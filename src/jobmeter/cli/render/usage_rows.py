@@ -11,7 +11,7 @@ MOST_COMMANDS = 6
 
 _OTHERS: dict[str, tuple[str, Callable[[float], str]]] = {
     "gpu_util_percent": ("GPU", units.format_percent),
-    "gpu_memory_peak_bytes": ("GPU memory", units.format_bytes),
+    "gpu_memory_peak_bytes": ("GPU mem", units.format_bytes),
 }
 
 
