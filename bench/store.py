@@ -1,6 +1,6 @@
-"""What the index costs: an hour of samples indexed, bytes a point, and `jobmeter ls` over 10,000 runs.
+"""What the index costs: an hour of samples, a long training, bytes a point, and `jobmeter ls` over 10,000 runs.
 
-    python bench/store.py [--runs 10000]
+    python bench/store.py [--runs 10000] [--only steps]
 
 CPU is user and system time of whole child processes, start-up and imports included, unless a line says
 otherwise; each figure is the smallest of a few, because the machine's noise only ever adds.
@@ -8,6 +8,7 @@ otherwise; each figure is the smallest of a few, because the machine's noise onl
 
 import argparse
 import os
+import random
 import resource
 import subprocess
 import sys
@@ -21,6 +22,18 @@ sys.path.insert(0, str(ROOT / "tests"))
 from support import folders  # noqa: E402  # the builder lives with the tests
 
 REFRESH = "import sys; from jobmeter.service import index; index.open_index(sys.argv[1]).refresh()"
+
+READ_STEPS = """
+import sys
+from pathlib import Path
+from jobmeter.stores import sqlite
+(table,) = sqlite.open_store(Path(sys.argv[1])).steps(sys.argv[2])
+print(len(table), sum(len(column.values) for column in table.columns.values()))
+"""
+STEP_LINE = (
+    '{"timestamp":"%s","step":%d,"rank":0,"source":"sdk",'
+    '"metrics":{"loss":%r,"lr":%r,"grad_norm":%r,"accuracy":%r,"tokens_per_second":%r}}\n'
+)
 
 
 def child_cpu_ms(argv: list[str], environ: dict[str, str]) -> float:
@@ -69,6 +82,36 @@ def size_of(path: Path) -> tuple[int, int]:
     return points, size
 
 
+def write_steps(home: Path, count: int) -> None:
+    """Write a training of so many steps and five metrics, of which every bit is noise: the worst case."""
+    folder = folders.write_run(home, seconds=60)
+    draw = random.Random(1)  # noqa: S311  # the same numbers every time
+    with (folder / "steps.jsonl").open("w") as file:
+        for step in range(count):
+            moment = folders.iso(folders.STARTED + step * 0.05 + draw.random() * 0.01)
+            file.write(STEP_LINE % (moment, step, *(draw.random() for _ in range(5))))
+
+
+def bench_steps(folder: Path, rounds: int) -> None:
+    """Index a training of 100,000 steps of five metrics; read one of a million back."""
+    home = folder / "steps"
+    write_steps(home, 100_000)
+    plain = folder / "plain"
+    folders.write_run(plain, seconds=60)
+    costs = [in_process_ms(home, folder / f"steps-{number}.db") for number in range(rounds)]
+    in_process_ms(plain, folder / "plain.db")
+    added = (folder / "steps-0.db").stat().st_size - (folder / "plain.db").stat().st_size
+    print("100,000 steps of 5 metrics:")
+    print(f"  {min(costs):7.0f} ms CPU to index, in process")
+    print(f"  {added / 1e6:7.2f} MB in the index")
+    million = folder / "million"
+    write_steps(million, 1_000_000)
+    in_process_ms(million, folder / "million.db")
+    argv = [sys.executable, "-c", READ_STEPS, str(folder / "million.db"), folders.RUN_ID]
+    read = min(child_cpu_ms(argv, dict(os.environ)) for _ in range(rounds))
+    print(f"1,000,000 steps of 5 metrics: {read:.0f} ms CPU to read all back in a fresh process")
+
+
 def bench_list(folder: Path, count: int, rounds: int) -> None:
     """List many indexed runs."""
     home = folder / "many"
@@ -94,11 +137,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", choices=("hour", "steps", "list"), help="run one part")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        for processes in (0, 20):
+        for processes in (0, 20) if args.only in (None, "hour") else ():
             bench_hour(Path(name), processes, args.rounds)
-        bench_list(Path(name), args.runs, args.rounds)
+        if args.only in (None, "steps"):
+            bench_steps(Path(name), args.rounds)
+        if args.only in (None, "list"):
+            bench_list(Path(name), args.runs, args.rounds)
 
 
 if __name__ == "__main__":

@@ -85,12 +85,12 @@ def test_a_run_comes_back_as_it_was(store: Store) -> None:
 
 def test_a_later_batch_replaces_the_facts(store: Store) -> None:
     store.append(batch(make_run(status=Status.RUNNING), fields={"status": "running"}))
-    assert store.unfinished() == [RUN_ID]
+    assert store.unfinished() == {RUN_ID: Status.RUNNING}
     store.append(batch(make_run(exit_code=3), final=True, fields={"status": "completed", "wall": 2.5}))
     found = store.run(RUN_ID)
     assert found is not None
     assert (found.status, found.exit_code) == (Status.COMPLETED, 3)
-    assert store.unfinished() == []
+    assert store.unfinished() == {}
     assert list(store.fields()) == [(RUN_ID, {"status": "completed", "wall": 2.5})]
 
 

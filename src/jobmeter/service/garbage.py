@@ -13,7 +13,7 @@ from jobmeter.errors import UsageError
 from jobmeter.model.run import LIVE, Run, Status
 from jobmeter.probes import cgroupfs
 from jobmeter.probes.paths import Paths
-from jobmeter.runfolder import reader
+from jobmeter.runfolder import reader, sdkfiles
 from jobmeter.service import index, lifecycle
 from jobmeter.service.quantities import Dimension, parse_quantity
 
@@ -77,8 +77,10 @@ def collect_garbage(home: str, keep: Keep, *, dry_run: bool = False, now: float 
     with index.open_index(home) as opened:
         opened.refresh()
         listed = opened.ask(lambda store: store.briefs())
-        unfinished = set(opened.ask(lambda store: store.unfinished()))
-    closed = [run for run in listed if run.status not in LIVE and run.run_id not in unfinished]
+        unfinished = opened.ask(lambda store: store.unfinished())
+    # a run that is lost may still be found again; one that ended is only not searched to its end
+    open_ids = {run_id for run_id, status in unfinished.items() if status is Status.LOST}
+    closed = [run for run in listed if run.status not in LIVE and run.run_id not in open_ids]
     if not dry_run:
         cgroupfs.sweep(Paths(), cgroupfs.locate(Paths()), min_age_s=0.0)
     for run in closed:
@@ -153,7 +155,7 @@ def _delete(home: Path, folder: Path, *, dry_run: bool) -> int:
 def _compress_run(run: Run, done: Collected, *, dry_run: bool) -> None:
     folder = lifecycle.folder_of(run)
     freed = 0
-    for name in COMPRESSED:
+    for name in (*COMPRESSED, *sdkfiles.names(os.listdir(folder), sdkfiles.STEPS)):
         path = folder / name
         if path.is_file() and path.stat().st_size >= LEAST_BYTES:
             freed += 0 if dry_run else compress(path)

@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 from jobmeter import stores
 from jobmeter.errors import StoreError, reason_of
 from jobmeter.runfolder import lines, liveness, reader, tailer
-from jobmeter.service import cache, indexing, notices
+from jobmeter.service import cache, indexing, notices, output_steps
 from jobmeter.stores import Position, Store
 
 Answer = TypeVar("Answer")
@@ -23,6 +23,10 @@ Answer = TypeVar("Answer")
 WAIT_SECONDS = 10.0
 CHANGES = "changes.jsonl"
 """In the home: ids of ended runs whose folder changed since, appended by whoever changed it."""
+LOOK_SECONDS, LOOK_BYTES = 2.0, 64 << 20
+"""How much of all outputs is searched for steps before a list is shown; the next look goes on."""
+ASKED_SECONDS = 60.0
+"""How long the output of the one run that is asked for is searched."""
 _HOME = "@home"
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+@-")
 _LONGEST_NAME = 200
@@ -88,21 +92,23 @@ class Index:
         return self._refresh(wait_seconds)
 
     def search(self, run_id: str) -> None:
-        """Search what is left of a run's output for steps, however long that takes."""
+        """Search what is left of a run's output for steps, longer than for a list."""
         if run_id not in self._unsearched:
             return
         folder = list_folders(self.home).get(run_id)
         if folder is None:
             return
-        machine, now = liveness.here(), time.time()
+        machine, now, patience = liveness.here(), time.time(), output_steps.patience(ASKED_SECONDS)
         try:
             with self._store.writing(WAIT_SECONDS):
-                everything = indexing.ALL_OUTPUT
-                indexing.index_run(
-                    self._store, run_id, folder / run_id, machine, now, output_bytes=everything
+                complete = indexing.index_run(
+                    self._store, run_id, folder / run_id, machine, now, patience=patience
                 )
         except (StoreError, OSError) as error:
-            self._warn(f"the output of {run_id} was not searched to its end: {error}")
+            self._warn(f"the output of {run_id} was not searched for steps: {error}")
+            return
+        if not complete:
+            self._warn(f"the output of {run_id} is long and not yet searched to its end: ask again for more")
 
     def rebuild(self) -> Refreshed:
         """Throw the index away and build it again."""
@@ -131,8 +137,13 @@ class Index:
         changed, until = self._changed(position)
         done = Refreshed()
         new = [name for name in folders.keys() - known if self._usable(name, folders[name] / name, done)]
-        again = [run_id for run_id in (*self._store.unfinished(), *changed) if run_id in folders]
-        return _Work(sorted({*new, *again}), sorted(known - folders.keys()), position, until, done)
+        unfinished = self._store.unfinished()
+        # what ended and waits only to be searched comes last, as far as there is patience
+        waiting = {run_id for run_id, status in unfinished.items() if status not in indexing.UNSUMMED}
+        again = {run_id for run_id in (*unfinished, *changed) if run_id in folders}
+        first = sorted({*new, *again} - (waiting - set(changed)), reverse=True)
+        last = sorted((waiting & again) - set(changed), reverse=True)
+        return _Work(first, last, sorted(known - folders.keys()), position, until, done)
 
     def _usable(self, name: str, folder: Path, done: Refreshed) -> bool:
         reason = None if is_run_id(name) else "its name is no run id"
@@ -164,20 +175,21 @@ class Index:
         for run_id in work.gone:
             self._store.forget(run_id)
             done.forgotten.append(run_id)
-        left_bytes = indexing.OUTPUT_BYTES
-        # the newest first: they are asked for first, and what is searched in one look is bounded
-        for run_id in reversed(work.todo):
+        patience = output_steps.patience(LOOK_SECONDS, LOOK_BYTES)
+        for run_id in (*work.todo, *work.waiting):
+            if patience.is_over() and run_id in work.waiting:
+                done.unsearched.append(run_id)
+                continue
             folder = folders[run_id] / run_id
             try:
-                look = indexing.index_run(self._store, run_id, folder, machine, now, output_bytes=left_bytes)
+                complete = indexing.index_run(self._store, run_id, folder, machine, now, patience=patience)
             except OSError as error:
                 done.unreadable[run_id] = reason_of(error)
                 continue
-            left_bytes -= look.output_bytes
             done.indexed.append(run_id)
-            if not look.complete:
+            if not complete:
                 done.unsearched.append(run_id)
-        done.indexed.reverse()
+        done.indexed.sort()
         if work.since != work.until:
             self._store.set_position(_HOME, CHANGES, work.until)
 
@@ -194,13 +206,15 @@ class Index:
 @dataclass(frozen=True, slots=True)
 class _Work:
     todo: list[str]
+    waiting: list[str]
+    """Ended runs whose output is not yet searched to its end."""
     gone: list[str]
     since: Position
     until: Position
     done: Refreshed
 
     def any(self) -> bool:
-        return bool(self.todo or self.gone or self.since != self.until)
+        return bool(self.todo or self.waiting or self.gone or self.since != self.until)
 
 
 def open_index(

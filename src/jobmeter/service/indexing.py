@@ -16,24 +16,12 @@ from jobmeter.model.steps import Step
 from jobmeter.model.view import Event, Window
 from jobmeter.runfolder import lines, liveness, reader, sdkfiles, tailer
 from jobmeter.service import fields, output_steps, step_summary
+from jobmeter.service.output_steps import Patience
 from jobmeter.stores import Batch, Position, Statistics, Store, seen
 
 USAGE = "usage.jsonl"
 UNSUMMED = LIVE | {Status.LOST}
 """Runs without an end record."""
-OUTPUT_BYTES = 64 << 20
-"""How much output one look searches for steps; the next look goes on."""
-ALL_OUTPUT = 1 << 62
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What one look at a folder came to."""
-
-    output_bytes: int
-    """How much output was searched."""
-    complete: bool
-    """Nothing that could be read was left for the next look."""
 
 
 def index_run(
@@ -43,9 +31,12 @@ def index_run(
     machine: liveness.Here,
     now: float,
     *,
-    output_bytes: int = OUTPUT_BYTES,
-) -> Look:
-    """Bring the index up to what a folder holds; OSError when the folder cannot be read."""
+    patience: Patience,
+) -> bool:
+    """Bring the index up to what a folder holds; OSError when the folder cannot be read.
+
+    False when there was no patience to search all of its output for steps.
+    """
     since = store.positions(run_id)
     if _shrank(folder, since):
         store.forget(run_id)
@@ -55,9 +46,9 @@ def index_run(
     adding = _Adding(store, dataclasses.replace(run, run_id=run_id), folder, since, closed=ended)
     last = adding.windows()
     adding.steps()
-    look = adding.output(output_bytes)
-    adding.finish(last, final=ended and look.complete)
-    return look
+    complete = adding.output(patience)
+    adding.finish(last, final=ended and complete)
+    return complete
 
 
 def _shrank(folder: Path, since: dict[str, Position]) -> bool:
@@ -114,19 +105,19 @@ class _Adding:
                 found = [step for step in decoded if step is not None]
                 self._add({file: Position(piece.end, bad_lines)}, steps={file: found})
 
-    def output(self, most_bytes: int) -> Look:
-        """Add the steps that the job's output shows."""
+    def output(self, patience: Patience) -> bool:
+        """Add the steps that the job's output shows; False when some of it was left for the next look."""
         outputs = output_steps.OutputReader(
             self._run, self._known, output_steps.line_reader, closed=self._closed
         )
-        for part in outputs.parts(most_bytes):
+        for part in outputs.parts(patience):
             # most output holds no steps: how far it was searched is noted with the facts
             self._searched.update(part.until)
             self._events += part.events
             if part.steps:
                 self._add(self._searched, steps=part.steps, events=self._events)
                 self._searched, self._events = {}, []
-        return Look(outputs.read_bytes, outputs.complete)
+        return outputs.complete
 
     def finish(self, last: _Part, *, final: bool) -> None:
         """Add the facts, the events and what was kept for the end."""

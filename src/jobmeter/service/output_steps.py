@@ -1,13 +1,14 @@
 """Steps out of a job's output: read when indexing, from where the last look stopped, never by the recorder.
 
-A look reads a bounded number of bytes, so that a huge log holds nobody up; the next look goes on. What can
-mislead: an output whose first 64 MiB hold no step is not searched further.
+A look has patience for so many bytes and seconds, so that a huge log holds nobody up; the next look goes on.
+What can mislead: an output whose first 64 MiB hold no step is not searched further.
 """
 
 import json
 import math
 import os
 import stat
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -28,9 +29,27 @@ INDEX = "output.index"
 STREAMS = frozenset(("stdout", "stderr"))
 OWN_ORIGIN = Provenance().origin
 QUIET_BYTES = 64 << 20
-FEED_BYTES = 1 << 20
-SAVE_BYTES = 8 << 20
+FEED_BYTES = 1 << 17
+SAVE_BYTES = 1 << 23
 _FAR = 1 << 62
+
+
+@dataclass(slots=True)
+class Patience:
+    """How much more output may be searched now."""
+
+    bytes_left: int
+    deadline: float
+    """On the monotonic clock."""
+
+    def is_over(self) -> bool:
+        """Tell whether it is time to answer."""
+        return self.bytes_left <= 0 or time.monotonic() >= self.deadline
+
+
+def patience(seconds: float, most_bytes: int = _FAR) -> Patience:
+    """Begin to be patient."""
+    return Patience(most_bytes, time.monotonic() + seconds)
 
 
 class LineReader(Protocol):
@@ -109,7 +128,6 @@ class OutputReader:
     """Reads on in the outputs of one run; `complete` tells afterwards whether all there is was read."""
 
     def __init__(self, run: Run, since: Mapping[str, Position], make: MakeReader, *, closed: bool) -> None:
-        self.read_bytes = 0
         self.complete = True
         self._closed = closed
         self._streams: list[_Stream] = []
@@ -121,16 +139,16 @@ class OutputReader:
                 _Stream(Path(run.folder or ""), channel, position, make, bars, closed=closed)
             )
 
-    def parts(self, most_bytes: int) -> Iterator[Part]:
-        """Read at most so many bytes, a part at a time, the streams in the order their bytes arrived."""
+    def parts(self, left: Patience) -> Iterator[Part]:
+        """Read on while there is patience, a part at a time, the streams in the order their bytes arrived."""
         active = [stream for stream in self._streams if stream.has_more()]
         unsaved = 0
-        while active and self.read_bytes < most_bytes:
+        while active and not left.is_over():
             stream = min(active, key=_Stream.next_arrival)
-            taken = stream.read(min(most_bytes - self.read_bytes, self._patience(stream)))
-            self.read_bytes += taken
+            taken = stream.read(min(left.bytes_left, self._worth(stream)))
+            left.bytes_left -= taken
             unsaved += taken
-            if not self._patience(stream):
+            if not self._worth(stream):
                 stream.state.done = True
             active = [stream for stream in active if stream.has_more()]
             if unsaved >= SAVE_BYTES:
@@ -144,7 +162,7 @@ class OutputReader:
         if unsaved or (self.complete and self._closed and open_streams):
             yield self._part()
 
-    def _patience(self, stream: "_Stream") -> int:
+    def _worth(self, stream: "_Stream") -> int:
         """Say how many more bytes of a stream are worth searching: many, once any stream gave a step."""
         found = any(one.state.found for one in self._streams)
         return _FAR if found else max(0, QUIET_BYTES - stream.searched_bytes())

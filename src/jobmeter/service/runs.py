@@ -14,7 +14,7 @@ from jobmeter.model.run import Run
 from jobmeter.model.steps import Steps, StepSeries
 from jobmeter.model.view import RunView, Series
 from jobmeter.runfolder import liveness, reader
-from jobmeter.service import event_moments, index, indexing, metric_lines, notices, thinning
+from jobmeter.service import event_moments, index, indexing, metric_lines, notices, output_steps, thinning
 from jobmeter.stores import Store
 
 Answer = TypeVar("Answer")
@@ -219,8 +219,8 @@ def _use_folder(folder: Path, use: Callable[[Store, Run], Answer]) -> Answer:
     """Index one folder in memory: it lies in no home, or in another one."""
     store = stores.load("memory").open_store(folder)
     run_id = reader.read_run(folder).run_id
-    now, everything = time.time(), indexing.ALL_OUTPUT
-    indexing.index_run(store, run_id, folder, liveness.here(), now, output_bytes=everything)
+    patience = output_steps.patience(index.ASKED_SECONDS)
+    indexing.index_run(store, run_id, folder, liveness.here(), time.time(), patience=patience)
     return use(store, _whole(store, run_id))
 
 

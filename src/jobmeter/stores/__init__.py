@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from jobmeter.errors import StoreError
-from jobmeter.model.run import Run, Value
+from jobmeter.model.run import Run, Status, Value
 from jobmeter.model.steps import Number, Step, StepTable
 from jobmeter.model.view import Event, Process, Series, Window
 
@@ -130,8 +130,8 @@ class Store(Protocol):
     def run_ids(self) -> set[str]:
         """Name every run."""
 
-    def unfinished(self) -> list[str]:
-        """Name the runs that may still change."""
+    def unfinished(self) -> dict[str, Status]:
+        """Name the runs of which not all is known yet, in order, with where they stand."""
 
     def positions(self, run_id: str) -> dict[str, Position]:
         """Say how far each file of a run is indexed; `run_id` may also name a file of the home itself."""

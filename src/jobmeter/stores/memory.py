@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jobmeter.model.run import Run, Value
+from jobmeter.model.run import Run, Status, Value
 from jobmeter.model.steps import Step, StepTable
 from jobmeter.model.view import Event, Process, Series, Window
 from jobmeter.stores import (
@@ -64,8 +64,10 @@ class MemoryStore:
     def run_ids(self) -> set[str]:
         return set(self._entries)
 
-    def unfinished(self) -> list[str]:
-        return sorted(run_id for run_id, entry in self._entries.items() if not entry.final)
+    def unfinished(self) -> dict[str, Status]:
+        return {
+            run_id: entry.run.status for run_id, entry in sorted(self._entries.items()) if not entry.final
+        }
 
     def positions(self, run_id: str) -> dict[str, Position]:
         return dict(self._positions.get(run_id, {}))

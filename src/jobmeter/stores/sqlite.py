@@ -17,7 +17,7 @@ import apsw
 import msgspec
 
 from jobmeter.errors import StoreError
-from jobmeter.model.run import Run, Value
+from jobmeter.model.run import Run, Status, Value
 from jobmeter.model.steps import StepTable
 from jobmeter.model.view import Event, Process, Series, Window
 from jobmeter.stores import (
@@ -64,7 +64,7 @@ _RUN_PUT = """INSERT INTO run
         started_at = excluded.started_at, final = excluded.final,
         fields = excluded.fields, brief = excluded.brief, detail = excluded.detail"""
 _RUN_IDS = "SELECT run_id FROM run"
-_RUN_UNFINISHED = "SELECT run_id FROM run WHERE final = 0 ORDER BY run_id"
+_RUN_UNFINISHED = "SELECT run_id, status FROM run WHERE final = 0 ORDER BY run_id"
 _RUN_BRIEFS = """SELECT brief FROM run
     ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT ?"""
 _RUN_FIELDS = """SELECT run_id, fields FROM run
@@ -238,9 +238,9 @@ class SqliteStore:
         with self._guard():
             return {run_id for (run_id,) in self._select(_RUN_IDS, (), list[tuple[str]])}
 
-    def unfinished(self) -> list[str]:
+    def unfinished(self) -> dict[str, Status]:
         with self._guard():
-            return [run_id for (run_id,) in self._select(_RUN_UNFINISHED, (), list[tuple[str]])]
+            return dict(self._select(_RUN_UNFINISHED, (), list[tuple[str, Status]]))
 
     def positions(self, run_id: str) -> dict[str, Position]:
         with self._guard():

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from jobmeter.errors import UsageError
-from jobmeter.service import garbage, lifecycle, runs
+from jobmeter.service import garbage, index, lifecycle, runs
 from jobmeter.service.garbage import Keep
 from support import folders
 from support.homes import answers
@@ -134,6 +134,18 @@ def test_closed_runs_are_compressed_and_read_alike(home: Path) -> None:
     assert done.freed_bytes > 0
     again = garbage.collect_garbage(str(home), Keep(), now=NOW)
     assert (again.compressed, again.freed_bytes) == ([], 0)
+
+
+def test_steps_are_compressed_and_read_alike(home: Path) -> None:
+    folder = folders.folder_of(home, run_id(17))
+    told = [{"step": n, "rank": 1, "source": "sdk", "metrics": {"loss": n}} for n in range(500)]
+    folders.append(folder / "steps.1.jsonl", *told)
+    garbage.collect_garbage(str(home), Keep(), now=NOW)
+    assert (folder / "steps.1.jsonl.gz").exists()
+    assert not (folder / "steps.1.jsonl").exists()
+    with index.open_index(home) as opened:
+        opened.rebuild()
+    assert runs.step_series(str(home), run_id(17), "loss").values == tuple(range(500))
 
 
 def test_an_index_built_from_compressed_runs_is_the_same(home: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from jobmeter.model.run import Output, Run, Status
 from jobmeter.model.steps import Step
 from jobmeter.model.view import Event
-from jobmeter.service import index, indexing, output_steps, runs
+from jobmeter.service import index, output_steps, runs
 from jobmeter.stores import Position
 from support import folders
 
@@ -82,7 +82,7 @@ def look(
     """Look once, as indexing does; `since` is brought up to where the look ended."""
     reader = output_steps.OutputReader(run, dict(since), make, closed=closed)
     steps: list[Step] = []
-    for part in reader.parts(most_bytes):
+    for part in reader.parts(output_steps.patience(60.0, most_bytes)):
         since.update(part.until)
         for found in part.steps.values():
             steps += found
@@ -125,6 +125,14 @@ def test_one_look_reads_no_more_than_it_may_and_the_next_goes_on(tmp_path: Path)
         found += [step.step for step in steps]
         looks += 1
     assert (found, looks) == (list(range(1000)), 5)
+
+
+def test_a_look_whose_time_is_over_reads_nothing(tmp_path: Path) -> None:
+    run = run_in(tmp_path)
+    (tmp_path / "stdout").write_bytes(b"step 1\n")
+    reader = output_steps.OutputReader(run, {}, make, closed=True)
+    assert list(reader.parts(output_steps.patience(0.0))) == []
+    assert not reader.complete
 
 
 def test_an_output_that_shows_no_step_for_long_is_not_searched_further(
@@ -212,7 +220,7 @@ def test_two_streams_are_read_in_the_order_their_bytes_arrived(
     def noting(state: dict[str, object] | None, bars: output_steps.LineReader | None) -> Noting:
         return Noting(state, "stderr" if bars is None else "stdout")
 
-    list(output_steps.OutputReader(run, {}, noting, closed=False).parts(1 << 20))
+    list(output_steps.OutputReader(run, {}, noting, closed=False).parts(output_steps.patience(60.0)))
     assert order == [("stdout", 0), ("stderr", 0), ("stdout", 7), ("stderr", 7)]
 
 
@@ -266,20 +274,21 @@ def test_a_script_that_knows_nothing_of_us_has_steps(home: Path, opened: index.I
     assert run is not None
     assert run.steps is not None
     assert (run.steps.source, run.steps.count, run.steps.metrics["loss"].last) == ("log:hf", 30, 0.1)
-    assert opened.ask(lambda store: store.unfinished()) == []
+    assert opened.ask(lambda store: store.unfinished()) == {}
 
 
 def test_a_huge_log_is_finished_over_several_looks_or_at_once_when_asked_for(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "OUTPUT_BYTES", 500)
+    monkeypatch.setattr(index, "LOOK_BYTES", 500)
     for run_id in (folders.RUN_ID, "20261116T000000Z-aaaaaa"):
         folder = folders.write_run(home, run_id=run_id, seconds=3)
         (folder / "stdout").write_bytes(b"")
         write_output(folder, 30)
     with index.open_index(home) as opened:
         assert opened.refresh().unsearched == ["20261116T000000Z-aaaaaa", folders.RUN_ID]
-        assert opened.ask(lambda store: store.unfinished()) == [folders.RUN_ID, "20261116T000000Z-aaaaaa"]
+        waiting = opened.ask(lambda store: store.unfinished())
+        assert waiting == {folders.RUN_ID: Status.COMPLETED, "20261116T000000Z-aaaaaa": Status.COMPLETED}
     assert runs.step_series(str(home), folders.RUN_ID, "loss").values[-1] == 0.1
     with index.open_index(home) as opened:
         assert len(losses(opened, folders.RUN_ID)) == 30
@@ -287,4 +296,4 @@ def test_a_huge_log_is_finished_over_several_looks_or_at_once_when_asked_for(
         for _ in range(10):
             opened.refresh()
         assert len(losses(opened, "20261116T000000Z-aaaaaa")) == 30
-        assert opened.ask(lambda store: store.unfinished()) == []
+        assert opened.ask(lambda store: store.unfinished()) == {}

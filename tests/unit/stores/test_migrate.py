@@ -64,7 +64,7 @@ def test_runs_indexed_before_there_were_steps_are_looked_at_once_more(tmp_path: 
     connection.close()
     store = sqlite.open_store(tmp_path / "index.db")
     assert store.run("r1") == Run(run_id="r1", job_id="r1", status=Status.COMPLETED, command=("make",))
-    assert store.unfinished() == ["r1"]
+    assert store.unfinished() == {"r1": Status.COMPLETED}
     assert store.positions("r1") == {"usage.jsonl": Position(120, 3, "")}
     assert store.steps("r1") == []
     store.close()
