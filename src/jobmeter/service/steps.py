@@ -72,7 +72,7 @@ def _chosen(
     if not told:
         raise UsageError(
             f"run {run.run_id} has no steps",
-            hint="log them with the SDK (docs/sdk.md), or print them: jobmeter reads the output",
+            hint="log them with the SDK, or print them: jobmeter reads the output it captured",
         )
     sources = sorted({one.source for one in told})
     if source is not None and source not in sources:
