@@ -19,6 +19,7 @@ ENVS = BENCH / ".envs"
 
 PINS: dict[str, tuple[str, ...]] = {
     "con-duct": ("con-duct==0.23.0",),
+    "mlflow": ("mlflow==3.17.2",),
     "procpath": (
         "procpath==1.15.1",
         "importlib-metadata==8.7.0",
@@ -29,6 +30,9 @@ PINS: dict[str, tuple[str, ...]] = {
     ),
     "psrecord": ("psrecord==1.4", "psutil==7.2.2"),
     "resource-tracker": ("resource-tracker==0.5.0",),
+    "tensorboardX": ("tensorboardX==2.6.5", "tensorboard==2.21.0", "setuptools<81"),
+    "trackio": ("trackio==0.43.0",),
+    "wandb": ("wandb==0.31.0",),
 }
 
 
@@ -57,6 +61,21 @@ def jobmeter() -> Path:
         _make(folder)
         stamp.write_text(sys.version)
     # recording needs the standard library only, so nothing else is installed beside it
+    _pip(folder, "--no-deps", "--force-reinstall", str(ROOT))
+    return folder / "bin"
+
+
+@cache
+def jobmeter_whole() -> Path:
+    """Give the `bin` folder of an environment with this working tree's jobmeter and all it depends on."""
+    folder = ENVS / "jobmeter-whole"
+    stamp = folder / "pins.txt"
+    locked = ROOT / "requirements" / "run.txt"
+    wanted = sys.version + locked.read_text()
+    if not stamp.exists() or stamp.read_text() != wanted:
+        _make(folder)
+        _pip(folder, "-r", str(locked))
+        stamp.write_text(wanted)
     _pip(folder, "--no-deps", "--force-reinstall", str(ROOT))
     return folder / "bin"
 

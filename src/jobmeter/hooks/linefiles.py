@@ -63,7 +63,8 @@ class MappedLines:
         self._growing = False
         self._waiting: list[bytes] = []
         self.dropped = 0
-        self._map = self._make_room(0, _FIRST_BYTES)
+        self._map = _window(fd, 0, _FIRST_BYTES)
+        self._room = _FIRST_BYTES
 
     def put(self, line: bytes) -> None:
         """Keep one line; a full disk costs lines, told once, and is tried again every second."""
@@ -82,52 +83,46 @@ class MappedLines:
             self._waiting.append(line)  # a signal handler logs while the window moves
             return
         self._growing = True
-        grown = self._grow(len(line))
+        # nothing fits until the window has moved: what a handler logs now waits
+        room, self._room = self._room, 0
+        self._room = self._grow(room, len(line))
+        grown = self._room != room
         self._growing = False
         waiting, self._waiting = [line, *self._waiting], []
         for one in waiting:
-            if grown:
+            if grown or self._end + len(one) <= self._room:
                 self.put(one)
             else:
                 self.dropped += 1
 
-    def _grow(self, needed: int) -> bool:
-        """Move the window on to new room; False when the disk has none."""
+    def _grow(self, room: int, needed: int) -> int:
+        """Move the window on to new room and say how much; as before when the disk has none."""
         now = time.monotonic()
         if now < self._retry_at:
-            return False
+            return room
         whole_pages = self._end - self._end % PAGE
         base, end = self._base + whole_pages, self._end - whole_pages
         least = -(-(end + needed) // PAGE) * PAGE
         try:
-            window = self._widest(base, least, max(least, min(2 * self._room, _LARGEST_BYTES)))
+            window = self._widest(base, least, max(least, min(2 * room, _LARGEST_BYTES)))
         except OSError as error:
+            # what was set aside of it would keep the disk full
+            os.ftruncate(self._fd, self._base + room)
             self._retry_at = now + _RETRY_SECONDS
             self._failed(error)
-            return False
+            return room
         self._map.close()
         self._map, self._base, self._end = window, base, end
-        return True
+        return len(window)
 
     def _widest(self, base: int, least: int, wanted: int) -> mmap.mmap:
         """Make as much room as is wanted, or as there is: the last page of a disk still holds some lines."""
         if wanted > least:
             try:
-                return self._make_room(base, wanted)
+                return _window(self._fd, base, wanted)
             except OSError:
-                return self._make_room(base, least)
-        return self._make_room(base, least)
-
-    def _make_room(self, base: int, size: int) -> mmap.mmap:
-        try:
-            os.posix_fallocate(self._fd, base, size)
-            window = mmap.mmap(self._fd, size, offset=base)
-        except OSError:
-            # what was set aside of it would keep the disk full
-            os.ftruncate(self._fd, self._base + self._room)
-            raise
-        self._room = size
-        return window
+                return _window(self._fd, base, least)
+        return _window(self._fd, base, least)
 
     def close(self) -> None:
         """Cut the file to what was written and give everything back."""
@@ -148,6 +143,12 @@ class MappedLines:
         self._room = self._end = 0
         self._retry_at = float("inf")
         self._map.close()
+
+
+def _window(fd: int, base: int, size: int) -> mmap.mmap:
+    """Set room aside, then map it."""
+    os.posix_fallocate(fd, base, size)
+    return mmap.mmap(fd, size, offset=base)
 
 
 class WrittenLines:
@@ -203,6 +204,7 @@ def create(path: str, failed: "Callable[[OSError], None]", *, mapped: bool) -> "
             return MappedLines(fd, failed)
         except OSError:
             # this file system, or this disk at this moment: a write tells which, line by line
+            os.ftruncate(fd, 0)
             return WrittenLines(fd, failed)
     return WrittenLines(os.open(path, os.O_WRONLY | os.O_APPEND | _CREATE, 0o600), failed)
 

@@ -63,11 +63,12 @@ def test_a_signal_that_logs_while_the_window_moves_loses_nothing(tmp_path: Path)
     class Interrupted(linefiles.MappedLines):
         __slots__ = ()
 
-        def _grow(self, needed: int) -> bool:
+        def _grow(self, room: int, needed: int) -> int:
             if not heard:
                 heard.append(OSError())
+                self.put(b"y\n")
                 self.put(b"z" * 70_000 + b"\n")
-            return super()._grow(needed)
+            return super()._grow(room, needed)
 
     fd = os.open(tmp_path / "f", os.O_RDWR | os.O_CREAT)
     lines = Interrupted(fd, never)
@@ -75,7 +76,7 @@ def test_a_signal_that_logs_while_the_window_moves_loses_nothing(tmp_path: Path)
     lines.put(b"b" * 1000 + b"\n")
     lines.close()
     text = (tmp_path / "f").read_bytes()
-    assert [line[:1] for line in text.splitlines()] == [b"a", b"b", b"z"]
+    assert [line[:1] for line in text.splitlines()] == [b"a", b"b", b"y", b"z"]
 
 
 def test_the_parents_file_is_left_alone_by_a_fork(tmp_path: Path) -> None:
