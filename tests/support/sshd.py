@@ -1,12 +1,15 @@
 """Real ssh servers for tests: own host keys, own user key, own `known_hosts`, nothing of the machine's touched."""
 
 import os
+import signal
 import socket
 import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from support.recorder import children
 
 _USUAL_PORT = 22
 
@@ -61,6 +64,11 @@ class Server:
         """End it, and the sessions it serves."""
         self.process.terminate()
         self.process.wait()
+
+    def kill_sessions(self) -> None:
+        """Break the connections it serves."""
+        for pid in children(self.process.pid):
+            os.kill(pid, signal.SIGKILL)
 
 
 def make_keys(folder: Path) -> Keys:

@@ -45,7 +45,7 @@ class GpuLook:
 
 
 def parse(text: str) -> tuple[Gpu, ...]:
-    """Read the rows; one that does not name its GPU is left out."""
+    """Read the rows; one that does not name its GPU is left out ("No devices were found")."""
     found = []
     for row in nvsmitext.parse_csv(text, GPU_COLUMNS):
         values = {
@@ -53,8 +53,8 @@ def parse(text: str) -> tuple[Gpu, ...]:
             for name, cell in row.items()
             if name in nvsmitext.QUANTITIES and (value := nvsmitext.value(name, cell)) is not None
         }
-        if "uuid" in row or "index" in row:
-            index = row.get("index", "")
+        index = row.get("index", "")
+        if index.isdecimal():
             found.append(Gpu(index=index, uuid=row.get("uuid", index), values=values))
     return tuple(found)
 

@@ -5,8 +5,9 @@ import os
 from collections.abc import Sequence
 
 from jobmeter.errors import reason_of
+from jobmeter.fleet import commands
 from jobmeter.fleet.endpoint import GPU_COMMAND, NoGpusError
-from jobmeter.fleet.tail import Found, Got, TargetError, Wanted
+from jobmeter.fleet.tail import Found, Got, Wanted
 from jobmeter.fleet.worker import Worker
 
 
@@ -34,28 +35,10 @@ class LocalEndpoint:
             )
         except (FileNotFoundError, PermissionError):
             raise NoGpusError("no nvidia-smi here") from None
-        return await answer_of(process)
+        return await commands.gpu_answer(process)
 
     async def close(self) -> None:
         """Nothing is held between two looks."""
-
-
-async def answer_of(process: asyncio.subprocess.Process) -> str:
-    """Give what a command printed; kill it when nobody waits any more."""
-    try:
-        out, err = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-    if process.returncode:
-        said = (err or out).decode("utf-8", "replace").strip().splitlines()
-        reason = said[-1] if said else f"exit code {process.returncode}"
-        # 127: the shell at the other end found no such command
-        raise (NoGpusError if process.returncode == _NOT_FOUND else TargetError)(f"nvidia-smi: {reason}")
-    return out.decode("utf-8", "replace")
-
-
-_NOT_FOUND = 127
 
 
 def _read(wanted: Wanted) -> Got:

@@ -13,8 +13,8 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 
+from jobmeter.fleet import commands
 from jobmeter.fleet.endpoint import GPU_COMMAND, NotConnectedError
-from jobmeter.fleet.local import answer_of
 from jobmeter.fleet.tail import BLOCK, Found, Got, TargetError, Wanted
 from jobmeter.fleet.targets import Target
 
@@ -117,7 +117,7 @@ class SshEndpoint:
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
-        return await answer_of(process)
+        return await commands.gpu_answer(process)
 
     async def _complaint(self) -> str:
         """Say why ssh ended, in its own last words."""
@@ -135,12 +135,8 @@ class SshEndpoint:
         if self._complaints is not None:
             self._complaints.cancel()
             self._complaints = None
-        if process is None:
-            return
-        if process.returncode is None:
-            process.kill()
-        if process.stdin is not None:
-            process.stdin.close()
+        if process is not None:
+            commands.end(process)
 
     async def close(self) -> None:
         """End the connection and remove what it left here."""

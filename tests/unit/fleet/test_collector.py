@@ -1,0 +1,422 @@
+"""Collecting from folders of this host: real files, written while they are looked at."""
+
+import asyncio
+import json
+import os
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from jobmeter.compat.collector import (
+    BreakerPolicy,
+    MetricsCollectorConfig,
+    TrainingMetrics,
+    TrainingMetricsCollector,
+    create_metrics_collector,
+)
+from jobmeter.errors import UsageError
+from jobmeter.fleet import targets
+from jobmeter.fleet.tail import TargetError
+from jobmeter.fleet.worker import Worker
+from support.eventually import eventually
+
+QUICK = MetricsCollectorConfig(collection_interval=0.03, collection_timeout=5)
+LOG_LINE = "Epoch [1/3] Step [{step}/200] Loss: {loss:.4f} LR: 1.99e-04 Throughput: 152.00 tokens/s\n"
+
+
+def write(folder: Path, rank: int, step: int, **more: object) -> None:
+    """Replace a rank's file as UGRO's trainer does."""
+    folder.mkdir(exist_ok=True)
+    record = {"timestamp": 1768910730.0 + step, "job_id": "j", "rank": rank, "step": step, **more}
+    partial = folder / f".{rank}"
+    partial.write_text(json.dumps(record) + "\n")
+    partial.rename(folder / f"metrics_rank{rank}.jsonl")
+
+
+def latest(collector: TrainingMetricsCollector, rank: int) -> TrainingMetrics | None:
+    found = collector.get_latest_metrics("j", rank)
+    assert found is None or isinstance(found, TrainingMetrics)
+    return found
+
+
+def step_of(collector: TrainingMetricsCollector, rank: int) -> int | None:
+    found = latest(collector, rank)
+    return None if found is None else found.step
+
+
+def rank_status(collector: TrainingMetricsCollector, rank: int) -> dict[str, object]:
+    ranks = collector.get_status("j")["ranks"]
+    assert isinstance(ranks, dict)
+    found = ranks[rank]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_ranks_are_collected_each_step_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        collector = create_metrics_collector({"0-1": tmp_path}, QUICK)
+        for rank in (0, 1):
+            write(tmp_path, rank, 1, training_loss=2.0, throughput_tokens_sec=100)
+        await collector.start_collection("j", [0, 1])
+        for step in (2, 3):
+            await eventually(lambda step=step: step_of(collector, 0) == step - 1)
+            write(tmp_path, 0, step, training_loss=2.0 / step, throughput_tokens_sec=100 * step)
+        await eventually(lambda: step_of(collector, 0) == 3)
+        looks = rank_status(collector, 1)["looks"]
+        assert isinstance(looks, int)
+        await eventually(lambda: rank_status(collector, 1)["looks"] > looks + 3)  # type: ignore[operator]
+        await collector.stop_collection("j")
+        assert [one.step for one in collector.get_history("j", 0)] == [1, 2, 3]
+        assert [one.step for one in collector.get_history("j", 1)] == [1]
+        found = collector.get_latest_metrics("j")
+        assert isinstance(found, list)
+        assert [(one.rank, one.step) for one in found] == [(0, 3), (1, 1)]
+        assert found[0].sources == {"training_loss": "file", "throughput_tokens_sec": "file"}
+        # the best of the run was 300 tokens/s when rank 0 told its third step
+        assert found[0].efficiency_score == 100.0
+        statistics = collector.get_job_statistics("j")
+        assert (statistics["status"], statistics["total_metrics"]) == ("stopped", 4)
+        assert collector.get_statistics()["metrics_collected"] == 4
+
+    asyncio.run(main())
+
+
+def test_history_is_asked_by_time_and_by_number(tmp_path: Path) -> None:
+    async def main() -> None:
+        lines = [json.dumps({"timestamp": 1000 + n, "step": n, "loss": n}) + "\n" for n in range(10)]
+        (tmp_path / "training_metrics.json").write_text("".join(lines))
+        collector = create_metrics_collector(
+            {0: tmp_path}, {"collection_interval": 0.03, "max_history_size": 6}
+        )
+        await collector.start_collection("j", [0])
+        await eventually(lambda: step_of(collector, 0) == 9)
+        await collector.stop()
+        assert [one.step for one in collector.get_history("j", 0)] == [4, 5, 6, 7, 8, 9]
+        since = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=1007)
+        assert [one.step for one in collector.get_history("j", 0, since=since)] == [7, 8, 9]
+        assert [one.step for one in collector.get_history("j", 0, until=since)] == [4, 5, 6, 7]
+        assert [one.step for one in collector.get_metrics_history("j", 0, limit=2)] == [8, 9]
+        assert collector.get_metrics_history("j", 0, limit=0) == []
+        assert collector.get_statistics()["metrics_collected"] == 10
+
+    asyncio.run(main())
+
+
+def test_without_a_metrics_file_the_log_is_read_and_nothing_is_made_up(tmp_path: Path) -> None:
+    async def main() -> None:
+        log = tmp_path / "training.log"
+        log.write_text(LOG_LINE.format(step=1, loss=2.5))
+        collector = create_metrics_collector({0: tmp_path}, QUICK)
+        await collector.start_collection("j", [0])
+        await eventually(lambda: step_of(collector, 0) == 1)
+        with log.open("a") as file:
+            file.write(LOG_LINE.format(step=2, loss=2.25))
+        await eventually(lambda: step_of(collector, 0) == 2)
+        await collector.stop()
+        found = latest(collector, 0)
+        assert found is not None
+        assert (found.training_loss, found.learning_rate, found.throughput_tokens_sec) == (
+            2.25,
+            1.99e-4,
+            152.0,
+        )
+        assert (found.gpu_util, found.gradient_norm) == (None, None)
+        assert found.sources["training_loss"] == "log:ugro"
+        assert [one.step for one in collector.get_history("j", 0)] == [1, 2]
+
+    asyncio.run(main())
+
+
+def test_while_the_metrics_file_speaks_the_log_is_silent_and_takes_over_when_it_stops(tmp_path: Path) -> None:
+    async def main() -> None:
+        log = tmp_path / "training.log"
+        log.write_text("".join(LOG_LINE.format(step=step, loss=9) for step in (1, 2, 3)))
+        write(tmp_path, 0, 3, training_loss=1.0)
+        collector = create_metrics_collector({0: tmp_path}, QUICK)
+        await collector.start_collection("j", [0])
+        await eventually(lambda: step_of(collector, 0) == 3)
+        with log.open("a") as file:
+            file.write(LOG_LINE.format(step=4, loss=9))
+        await eventually(lambda: step_of(collector, 0) == 4)
+        await collector.stop()
+        told = [(one.step, one.sources["training_loss"]) for one in collector.get_history("j", 0)]
+        assert told == [(3, "file"), (4, "log:ugro")]
+
+    asyncio.run(main())
+
+
+def nvidia_smi(folder: Path, script: str) -> str:
+    """Put an `nvidia-smi` on the search path."""
+    tool = folder / "bin" / "nvidia-smi"
+    tool.parent.mkdir()
+    tool.write_text(f"#!/bin/sh\n{script}\n")
+    tool.chmod(0o755)
+    return f"{tool.parent}:{os.environ['PATH']}"
+
+
+TWO_GPUS = """\
+echo '0, GPU-aaaa, 87, 40, 10035, 81559, 301.50, 54'
+echo '1, GPU-bbbb, 12, 3, 1024, 81559, [N/A], 44'
+"""
+
+
+def test_with_nothing_else_the_gpu_is_told_and_only_the_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", nvidia_smi(tmp_path, TWO_GPUS))
+
+    async def main() -> None:
+        collector = create_metrics_collector({"0-1": tmp_path / "nothing"}, QUICK)
+        await collector.start_collection("j", [0, 1])
+        await eventually(lambda: latest(collector, 1) is not None)
+        await collector.stop()
+        second = latest(collector, 1)
+        assert second is not None
+        told = {name: value for name, value in second.to_dict().items() if name != "timestamp"}
+        assert told == {"job_id": "j", "rank": 1, "gpu_util": 12, "gpu_mem_used_gb": 1.0}
+        assert second.sources == {"gpu_util": "nvsmi", "gpu_mem_used_gb": "nvsmi"}
+
+    asyncio.run(main())
+
+
+def test_the_gpu_completes_a_record_that_says_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", nvidia_smi(tmp_path, TWO_GPUS))
+
+    async def main() -> None:
+        cluster = {0: {"target": str(tmp_path), "gpu": 1}, 1: {"target": str(tmp_path), "gpu": "GPU-aaaa"}}
+        collector = create_metrics_collector(cluster, QUICK)
+        await collector.start_collection("j", [0, 1])
+        await eventually(lambda: latest(collector, 0) and latest(collector, 1))
+        write(tmp_path, 0, 1, training_loss=1.0)
+        write(tmp_path, 1, 1, training_loss=1.0, gpu_util=55)
+        await eventually(lambda: step_of(collector, 0) == 1 and step_of(collector, 1) == 1)
+        await collector.stop()
+        first, second = latest(collector, 0), latest(collector, 1)
+        assert first is not None
+        assert second is not None
+        assert (first.gpu_util, first.sources["gpu_util"], first.sources["training_loss"]) == (
+            12,
+            "nvsmi",
+            "file",
+        )
+        assert (second.gpu_util, second.sources["gpu_util"], second.sources["gpu_mem_used_gb"]) == (
+            55,
+            "file",
+            "nvsmi",
+        )
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("script", ["sleep 600", "echo 'No devices were found'; exit 6", "kill -9 $$"])
+def test_a_driver_that_hangs_or_fails_delays_no_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    monkeypatch.setenv("PATH", nvidia_smi(tmp_path, script))
+
+    async def main() -> None:
+        config = MetricsCollectorConfig(collection_interval=0.03, collection_timeout=0.3)
+        collector = create_metrics_collector({0: tmp_path}, config)
+        await collector.start_collection("j", [0])
+        for step in range(1, 6):
+            write(tmp_path, 0, step, training_loss=1.0)
+            await eventually(lambda step=step: step_of(collector, 0) == step)
+        endpoints = collector.get_status("j")["endpoints"]
+        await eventually(lambda: collector.get_status("j")["endpoints"][0].get("no_gpus"))  # type: ignore[index]
+        assert isinstance(endpoints, list)
+        await collector.stop()
+        found = latest(collector, 0)
+        assert found is not None
+        assert found.gpu_util is None
+
+    asyncio.run(main())
+
+
+def test_a_broken_file_opens_the_breaker_of_its_rank_only_and_mending_it_closes_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        policy = BreakerPolicy(failures=2, open_seconds=0.1)
+        cluster = targets.cluster({"0-1": tmp_path})
+        collector = TrainingMetricsCollector(cluster, QUICK, policy=policy)
+        write(tmp_path, 0, 1, training_loss=1.0)
+        (tmp_path / "metrics_rank1.jsonl").write_bytes(b"\xff\xfegarbage\n")
+        await collector.start_collection("j")
+        await eventually(lambda: rank_status(collector, 1)["breaker"] == "open")
+        assert rank_status(collector, 1)["error"] == f"{tmp_path}/metrics_rank1.jsonl: not JSON"
+        assert collector.get_statistics()["circuit_breakers_open"] == 1
+        assert rank_status(collector, 0)["breaker"] == "closed"
+        write(tmp_path, 1, 1, training_loss=1.0)
+        await eventually(lambda: rank_status(collector, 1)["breaker"] == "closed")
+        assert step_of(collector, 1) == 1
+        await collector.stop()
+
+    asyncio.run(main())
+
+
+def test_a_rank_that_never_appears_is_missing_and_found_when_it_does(tmp_path: Path) -> None:
+    async def main() -> None:
+        collector = create_metrics_collector({0: tmp_path / "later"}, QUICK)
+        await collector.start_collection("j", [0])
+        await eventually(lambda: rank_status(collector, 0)["missing"])
+        assert rank_status(collector, 0)["breaker"] == "closed"
+        assert collector.get_job_statistics("j")["status"] == "no_metrics"
+        write(tmp_path / "later", 0, 1, training_loss=1.0)
+        await eventually(lambda: not rank_status(collector, 0)["missing"])
+        await collector.stop()
+
+    asyncio.run(main())
+
+
+def test_a_named_pipe_in_place_of_a_file_holds_nobody_up(tmp_path: Path) -> None:
+    async def main() -> None:
+        (tmp_path / "odd").mkdir()
+        os.mkfifo(tmp_path / "odd" / "metrics_rank1.jsonl")
+        collector = create_metrics_collector({0: tmp_path / "live", 1: tmp_path / "odd"}, QUICK)
+        await collector.start_collection("j")
+        for step in range(1, 4):
+            write(tmp_path / "live", 0, step, training_loss=1.0)
+            await eventually(lambda step=step: step_of(collector, 0) == step)
+        await eventually(lambda: rank_status(collector, 1)["breaker"] == "open")
+        assert rank_status(collector, 1)["error"] == f"{tmp_path}/odd/metrics_rank1.jsonl: illegal seek"
+        await collector.stop()
+
+    asyncio.run(main())
+
+
+def test_a_call_that_hangs_is_given_up_and_not_piled_up() -> None:
+    async def main() -> None:
+        worker, release = Worker(), threading.Event()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await worker.do(release.wait)
+        with pytest.raises(TargetError, match="an earlier look still hangs"):
+            await worker.do(release.wait)
+        release.set()
+        for _ in range(1000):
+            try:
+                assert await worker.do(lambda: 7) == 7
+                return
+            except TargetError:
+                await asyncio.sleep(0.005)
+        pytest.fail("the worker never became free")
+
+    asyncio.run(main())
+
+
+def test_the_last_step_before_the_end_is_not_missed(tmp_path: Path) -> None:
+    async def main() -> None:
+        config = MetricsCollectorConfig(collection_interval=600)
+        collector = create_metrics_collector({0: tmp_path}, config)
+        write(tmp_path, 0, 1, training_loss=1.0)
+        await collector.start_collection("j", [0])
+        await eventually(lambda: step_of(collector, 0) == 1)
+        write(tmp_path, 0, 2, training_loss=1.0)
+        await collector.stop_collection("j")
+        assert step_of(collector, 0) == 2
+
+    asyncio.run(main())
+
+
+def test_jobs_do_not_stop_one_another(tmp_path: Path) -> None:
+    async def main() -> None:
+        collector = create_metrics_collector({0: tmp_path}, QUICK)
+        await collector.start_collection("first", [0])
+        await collector.start_collection("j", [0])
+        await collector.stop_collection("first")
+        write(tmp_path, 0, 1, training_loss=1.0)
+        await eventually(lambda: step_of(collector, 0) == 1)
+        assert collector.get_statistics()["active_jobs"] == 1
+        await collector.stop()
+
+    asyncio.run(main())
+
+
+def test_a_job_can_be_collected_again_but_not_twice_at_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        collector = create_metrics_collector({0: tmp_path}, QUICK)
+        await collector.start_collection("j", [0])
+        with pytest.raises(UsageError, match="job j is being collected already"):
+            await collector.start_collection("j", [0])
+        await collector.stop()
+        await collector.start_collection("j", [0])
+        await collector.stop()
+
+    asyncio.run(main())
+
+
+def test_samples_go_with_age_and_later_ones_stay(tmp_path: Path) -> None:
+    async def main() -> None:
+        config = MetricsCollectorConfig(collection_interval=0.03, cleanup_interval_hours=0.2 / 3600)
+        collector = create_metrics_collector({0: tmp_path}, config)
+        write(tmp_path, 0, 1, training_loss=1.0)
+        await collector.start_collection("j", [0])
+        await eventually(lambda: step_of(collector, 0) == 1)
+        await eventually(lambda: collector.clean_up() == 1)
+        assert collector.get_history("j", 0) == []
+        write(tmp_path, 0, 2, training_loss=1.0)
+        await eventually(lambda: step_of(collector, 0) == 2)
+        await collector.stop()
+
+    asyncio.run(main())
+
+
+def test_thresholds_are_told(tmp_path: Path) -> None:
+    async def main() -> None:
+        collector = create_metrics_collector({0: tmp_path}, QUICK)
+        write(tmp_path, 0, 1, training_loss=99.0, throughput_tokens_sec=10, gpu_util=5)
+        await collector.start_collection("j", [0])
+        await eventually(lambda: len(collector.get_alerts("j")) == 3)
+        await collector.stop()
+        assert {alert.kind for alert in collector.get_alerts("j")} == {
+            "low_throughput",
+            "high_loss",
+            "low_gpu_util",
+        }
+
+    asyncio.run(main())
+
+
+def test_what_cannot_be_collected_is_refused() -> None:
+    async def main() -> None:
+        collector = create_metrics_collector({0: "/nowhere"})
+        for ranks, sentence in (
+            ([], "at least one rank"),
+            ([3], "rank 3 has no target"),
+            (["0"], "rank must be a whole"),
+        ):
+            with pytest.raises(UsageError, match=sentence):
+                await collector.start_collection("j", ranks)
+        with pytest.raises(UsageError, match="a job needs a name"):
+            await collector.start_collection("", [0])
+        with pytest.raises(UsageError, match="no such job: x"):
+            await collector.stop_collection("x")
+        assert collector.get_latest_metrics("x") is None
+        assert collector.get_job_statistics("x") == {"status": "not_found"}
+        assert collector.get_status("x") == {"status": "not_found"}
+        assert collector.get_history("x", 0) == []
+        assert collector.get_alerts("x") == []
+
+    asyncio.run(main())
+    with pytest.raises(UsageError, match="a cluster maps ranks to targets, it is no list"):
+        create_metrics_collector(["/a"])  # type: ignore[arg-type]
+
+
+def test_a_slow_machine_misses_beats_and_does_not_make_up_for_them(tmp_path: Path) -> None:
+    async def main() -> None:
+        collector = create_metrics_collector({0: tmp_path}, QUICK)
+        await collector.start_collection("j", [0])
+        await eventually(lambda: rank_status(collector, 0)["looks"] == 2)
+        time.sleep(0.3)
+        before = rank_status(collector, 0)["looks"]
+        await asyncio.sleep(0.001)
+        after = rank_status(collector, 0)["looks"]
+        assert isinstance(before, int)
+        assert isinstance(after, int)
+        assert after <= before + 1
+        await collector.stop()
+
+    asyncio.run(main())
