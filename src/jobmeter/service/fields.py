@@ -176,8 +176,8 @@ def _steps(summary: StepSummary) -> dict[str, object]:
     for name, found in list(summary.metrics.items())[:_MOST_METRICS]:
         field = name if _is_quantity(name) else f"{METRIC}{name}"
         values = {"": found.last, ".first": found.first, ".min": found.low, ".max": found.high}
-        # a loss that is NaN is neither above nor below anything
-        known |= {f"{field}{word}": value for word, value in values.items() if not isinstance(value, str)}
+        # a loss that is NaN is text here: neither above nor below anything, but found by `loss=NaN`
+        known |= {f"{field}{word}": value for word, value in values.items()}
     return known
 
 

@@ -199,3 +199,10 @@ def test_a_source_that_failed_is_named_with_how_it_stands() -> None:
         "nvml: NVML: Driver Not Loaded (unusable)",
         "rocm: the GPU helper ended (works again)",
     ]
+
+
+def test_an_event_names_its_rank_where_there_are_several() -> None:
+    told = (Event(timestamp=1794736230.0, type="milestone", rank=3),)
+    alone, several = RunView(run=RUN, series={}, events=told), replace(RUN, ranks=(0, 3))
+    assert "events    09:50:30 milestone" in render(alone)
+    assert "events    09:50:30 rank 3 milestone" in render(RunView(run=several, series={}, events=told))

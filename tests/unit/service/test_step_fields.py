@@ -57,6 +57,8 @@ def matches(text: str) -> bool:
         "config.optimizer.name=adam",
         "config.amp=true",
         "not eval_loss>0",
+        "eval_loss=NaN",
+        "loss!=NaN",
     ],
 )
 def test_the_run_is_found(text: str) -> None:

@@ -46,7 +46,7 @@ def _rows(view: RunView, now: float) -> Iterator[Row]:
     yield from _job(view)
     yield from usage_rows(run)
     yield from role_rows(view.processes)
-    yield from _events(view.events)
+    yield from _events(view.events, distributed=bool(run.ranks))
     yield from _people(run)
     yield from _unknown(run)
 
@@ -78,10 +78,10 @@ def _later(first: str, second: str) -> str:
     return clock if clock and first.startswith(date) else second
 
 
-def _events(events: tuple[Event, ...]) -> Iterator[Row]:
+def _events(events: tuple[Event, ...], *, distributed: bool) -> Iterator[Row]:
     for index, event in enumerate(events[:MOST_EVENTS]):
         clock = local_time.whole(event.timestamp).partition(" ")[2] or "?"
-        whose = "" if event.rank is None else f" rank {event.rank}"
+        whose = f" rank {event.rank}" if distributed and event.rank is not None else ""
         body = f"{clock}{whose} {text.clean(event.type)}{_details(event.details)}"
         yield Row(
             "events" if index == 0 else "",
