@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from jobmeter.runfolder import reader
 from support.recorder import JOBMETER, Home, lines, merged, only_folder, wait_for
 from support.training import script, steps, told, train, whole_lines
 
@@ -446,6 +447,33 @@ def test_the_recorder_is_no_child_of_the_training_and_ends_with_it(home: Home) -
     wait_for(lambda: merged(folder).get("type") == "end")
     assert merged(folder)["status"] == "completed"
     wait_for(lambda: not Path(f"/proc/{recorder}").exists())
+
+
+def test_a_training_whose_recorder_was_killed_still_runs(home: Home) -> None:
+    text = """
+    import os
+    run = jobmeter.init()
+    run.log({"loss": 1.0})
+    print("ready", flush=True)
+    input()
+    run.log({"loss": 2.0})
+    """
+    process = subprocess.Popen(
+        script(text), env=home.environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    folder = only_folder(home.path)
+    wait_for(lambda: len(lines(folder / "run.jsonl")) >= 3)
+    recorder = merged(folder)["recorder"]["pid"]
+    os.kill(recorder, signal.SIGKILL)
+    wait_for(lambda: not Path(f"/proc/{recorder}").exists())
+    assert reader.read_run_and_finality(folder)[0].status.value == "running"
+    assert not reader.read_run_and_finality(folder)[1]
+    process.communicate("\n")
+    run, final = reader.read_run_and_finality(folder)
+    assert (process.returncode, run.status.value, final) == (0, "completed", True)
+    assert len(steps(folder)) == 2
 
 
 def test_settings_that_are_broken_are_said_and_the_training_goes_on(home: Home) -> None:

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.recorder import Home, only_folder
 from support.training import script, steps, told, train, whole_lines
 
@@ -106,9 +108,12 @@ def test_a_folder_that_vanishes_costs_the_run_and_nothing_else(home: Home) -> No
     assert len(done.err.splitlines()) <= 1
 
 
-def test_no_interpreter_to_record_with_is_told_and_steps_are_kept(home: Home) -> None:
-    """As in a program that embeds Python."""
-    text = "import sys; sys.executable = ''\nrun = jobmeter.init(); run.log({'a': 1}); run.finish()"
+@pytest.mark.parametrize(
+    "how", ["sys.executable = ''", "sys.executable = '/usr/bin/uwsgi'", "sys.frozen = True"]
+)
+def test_no_interpreter_to_record_with_is_told_and_steps_are_kept(how: str, home: Home) -> None:
+    """As in a program that embeds Python, or holds it frozen: that must never be started again."""
+    text = f"import sys; {how}\nrun = jobmeter.init(); run.log({{'a': 1}}); run.finish()"
     done = train(home, text)
     assert done.err == (
         "jobmeter: no recorder could be started: steps are kept, what the training uses is not measured\n"

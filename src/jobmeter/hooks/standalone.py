@@ -109,7 +109,7 @@ def start_recorder(folder: str) -> Recorder | None:
 
     import jobmeter
 
-    if not sys.executable or sys.platform != "linux":
+    if not _is_interpreter() or sys.platform != "linux":
         return None
     root = os.path.dirname(os.path.dirname(os.path.abspath(jobmeter.__file__)))
     words = [
@@ -139,6 +139,12 @@ def start_recorder(folder: str) -> Recorder | None:
         for fd in (*held.values(), *given.values()):
             os.close(fd)
     return Recorder(ours.detach())
+
+
+def _is_interpreter() -> bool:
+    """Tell Python from a program that holds one: started again, a frozen training would train again."""
+    name = os.path.basename(sys.executable or "").lower()
+    return ("python" in name or "pypy" in name) and not getattr(sys, "frozen", False)
 
 
 def _spawn(words: list[str], given: dict[int, int]) -> None:

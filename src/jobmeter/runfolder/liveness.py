@@ -5,6 +5,7 @@ belong to a recorder on another host: there only fresh bytes show life, and a ve
 """
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,6 +52,13 @@ def judge(start: lines.Record, folder: Path, machine: Here, now: float) -> Verdi
     if start.get("host") == machine.hostname and start.get("boot_id"):
         return Verdict(alive=False, final=True)
     return _by_beat(start, folder, now)
+
+
+def goes_on(start: lines.Record, processes: Iterable[tuple[int, int]], machine: Here) -> bool:
+    """Tell whether one of a job's own processes lives on this boot, whatever became of its recorder."""
+    if not machine.boot_id or start.get("boot_id") != machine.boot_id:
+        return False
+    return any(_runs(machine.proc, pid, ticks) for pid, ticks in processes)
 
 
 def _runs(proc: str, pid: int, ticks: int | None) -> bool:

@@ -137,6 +137,9 @@ def _status(facts: Facts, folder: Path, machine: liveness.Here, now: float) -> t
         status = _ended(end)
         return (by_own_word if status is Status.LOST and by_own_word else status), True
     verdict = liveness.judge(start, folder, machine, now)
+    if not verdict.alive and liveness.goes_on(start, facts.told.unfinished, machine):
+        # its recorder was killed: what it uses is not measured any more, but it still logs
+        return Status.RUNNING, False
     if not verdict.alive:
         return by_own_word or Status.LOST, verdict.final
     return (Status.PAUSED if _paused(folder) else Status.RUNNING), verdict.final

@@ -61,6 +61,8 @@ class Told:
     """By rank, as text: which process spoke first for it."""
     world_size: int | None = None
     finishes: tuple[lines.Record, ...] = ()
+    unfinished: tuple[tuple[int, int], ...] = ()
+    """Pid and start time, in ticks since boot, of the processes that did not say they ended."""
     unreadable: int = 0
 
     def outcome(self) -> lines.Record | None:
@@ -112,8 +114,18 @@ def read(folder: Path) -> Told:
         pids=_pids(processes),
         world_size=world_size,
         finishes=tuple(one.finish for one in processes if one.finish is not None),
+        unfinished=_unfinished(processes),
         unreadable=sum(one.unreadable for one in processes),
     )
+
+
+def _unfinished(processes: Iterable[_Process]) -> tuple[tuple[int, int], ...]:
+    names = [
+        (lines.whole(one.facts.get("pid")), lines.whole(one.facts.get("start_ticks")))
+        for one in processes
+        if one.finish is None
+    ]
+    return tuple((pid, ticks) for pid, ticks in names if pid is not None and ticks is not None)
 
 
 def _pids(processes: Iterable[_Process]) -> dict[str, int]:
