@@ -4,7 +4,6 @@ What misleads: much of it is modelled, not measured (RAM always, CPU wherever RA
 not say which; a GPU energy of 0 without a GPU is no measurement; the stamp is local time, of the end.
 """
 
-import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -67,7 +66,7 @@ def _rows(path: Path) -> Iterator[tuple[Row, str]]:
     lines = monitorlog.text_lines(path)
     names = next(lines, "").strip().split(",")
     for line in lines:
-        cells = next(csv.reader([line]), [])
+        cells = monitorlog.csv_cells(line)
         if len(cells) == len(names):  # a shorter one is torn off
             yield (
                 {name: cell for name, cell in zip(names, cells, strict=True) if not quantity.is_absent(cell)},

@@ -4,7 +4,6 @@ What misleads: times are day-month without a year (the preamble has it); the fir
 network and paging are bytes a second; large numbers come as 2.05011812352e+11.
 """
 
-import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -88,7 +87,9 @@ def parse(path: Path) -> Iterable[Imported]:
 def _preamble(path: Path) -> _Preamble:
     facts: dict[str, str] = {}
     before: list[str] = []
-    for number, row in enumerate(islice(csv.reader(monitorlog.text_lines(path)), _PREAMBLE_ROWS)):
+    for number, row in enumerate(
+        islice(map(monitorlog.csv_cells, monitorlog.text_lines(path)), _PREAMBLE_ROWS)
+    ):
         filled = [cell for cell in row if cell]
         facts |= {name: value for name, value in pairwise(row) if name.endswith(":") and value}
         if len(before) == len(row) and len(filled) == len(row) > 1 and not any(map(quantity.number, row)):
@@ -134,7 +135,7 @@ def _slug(text: str) -> str:
 
 def _windows(path: Path, preamble: _Preamble, year: int) -> Iterator[Window | None]:
     at, number = 0.0, 0
-    for row in islice(csv.reader(monitorlog.text_lines(path)), preamble.rows, None):
+    for row in islice(map(monitorlog.csv_cells, monitorlog.text_lines(path)), preamble.rows, None):
         if not row:
             continue
         moment = _seconds(row, preamble, year) if preamble.time is not None else float(number)

@@ -156,7 +156,7 @@ def _job(story: _Story) -> jobrecord.Job:
 def _status(story: _Story, ended: _Entry | None, code: int | None, signal: str | None) -> Status:
     if ended is not None:
         return Status.CANCELLED if ended.code == _ABORTED else jobrecord.outcome(code, signal)
-    last = next(entry.code for entry in reversed(story.entries) if entry.code != _IMAGE)
+    last = next((entry.code for entry in reversed(story.entries) if entry.code != _IMAGE), _EXECUTE)
     if last == _HELD:
         return Status.PAUSED
     return Status.RUNNING if last == _EXECUTE else Status.QUEUED

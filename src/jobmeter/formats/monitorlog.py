@@ -4,6 +4,7 @@ A monitor's log is no job: it has no command and no exit code, and says so. Wher
 samples stand one second apart from the first second of 1970, and the run's start stays absent.
 """
 
+import csv
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -251,6 +252,14 @@ def text_lines(path: Path) -> Iterator[str]:
     with path.open(encoding="utf-8-sig", errors="replace", newline=None) as file:
         for line in file:
             yield line.rstrip("\n")
+
+
+def csv_cells(line: str, delimiter: str = ",") -> list[str]:
+    """Split a line of CSV with quotes; empty where it is none."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []  # a cell of more than 128 KiB: garbage
 
 
 def head_text(head: bytes) -> str:

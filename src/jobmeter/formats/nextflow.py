@@ -4,7 +4,6 @@ What misleads: MB are 1,048,576 bytes; `duration` counts from submission, the ta
 the memory of a task that was over before it was looked at is no size; a CACHED task did not run this time.
 """
 
-import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -90,7 +89,7 @@ def _rows(path: Path) -> Iterator[tuple[Row, str]]:
     header = next(lines, "")
     names = [name.strip().strip('"') for name in header.split(_delimiter(header))]
     for line in lines:
-        cells = next(csv.reader([line], delimiter=_delimiter(header)), [])
+        cells = monitorlog.csv_cells(line, _delimiter(header))
         if len(cells) != len(names):
             continue  # torn off at the end of a cut file
         row = {name: cell.strip() for name, cell in zip(names, cells, strict=True)}

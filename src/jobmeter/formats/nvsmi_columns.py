@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from jobmeter.formats import quantity
 from jobmeter.probes import nvsmitext
@@ -96,9 +97,8 @@ class Columns:
         cells = nvsmitext.split_line(line)
         if len(cells) != self.width:
             return None
-        held = [place for place in self.quantities if value(cells[place], 1) is not None]
-        absent = all(nvsmitext.is_absent(cells[place]) for place in self.quantities)
-        return cells if held or absent else None
+        kept = any(_holds(cells[place]) for place in self.quantities)
+        return cells if kept else None
 
     def stamp(self, row: Sequence[str]) -> str:
         """Give what the row says of its time."""
@@ -110,6 +110,13 @@ class Columns:
         return row[place] if place is not None and not nvsmitext.is_absent(row[place]) else None
 
 
+@lru_cache(maxsize=8192)
+def _holds(cell: str) -> bool:
+    """Tell a cell of a row from one of a repeated header."""
+    return value(cell, 1) is not None or nvsmitext.is_absent(cell)
+
+
+@lru_cache(maxsize=8192)
 def value(cell: str, factor: float) -> "int | float | None":
     """Read a cell; a unit of its own wins over the column's."""
     if nvsmitext.is_absent(cell):

@@ -4,7 +4,6 @@ A column says its unit in its name. Where the numbers cannot be in that unit (a 
 numbers without a unit, with every column computed from it, and the run says so: nothing is converted on a guess.
 """
 
-import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -77,7 +76,7 @@ def parse(path: Path) -> Iterable[Imported]:
 
 
 def _rows(path: Path) -> Iterator[list[str]]:
-    for row in csv.reader(monitorlog.text_lines(path)):
+    for row in map(monitorlog.csv_cells, monitorlog.text_lines(path)):
         if row:
             yield [cell.strip() for cell in row]
 

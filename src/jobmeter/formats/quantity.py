@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from jobmeter.probes import pstext
 
@@ -93,6 +94,7 @@ def span_seconds(text: str) -> Number | None:
     return tidy(math.fsum(float(count) * _SPAN_SECONDS[unit] for count, unit in parts), 9)
 
 
+@lru_cache(maxsize=256)
 def moment(text: str) -> Moment | None:
     """Read a date in one of the ways that leave no doubt: ISO, year first with slashes, epoch, `date`'s own."""
     word = text.strip()
