@@ -20,7 +20,7 @@ _REST_TEXT = (
 )
 _REST = re.compile(_REST_TEXT)
 _PLACE = re.compile(rf"(?P<n>{_COUNT})(?:/(?P<total>{_COUNT}|\?)|(?P<unit>[A-Za-z]+))")
-_PERCENT = re.compile(r"(?:^|\s|:)\d{1,3}%$")
+_PERCENT = re.compile(r"(^|\s|:)\d{1,3}%$")
 _RICH = re.compile(
     rf"(?P<head>Epoch \d+(?:/\d+)?)\s+[━╸╺─ ]*\s(?P<n>\d+)/(?P<total>\d+)\s+{_ELAPSED}\s*•\s*(?:{_ELAPSED}|-:--:--)\s*"
     r"(?P<rate>[\d.]+it/s)(?P<postfix>(?:\s+[\w/@.-]+:\s+\S+)*)"
@@ -41,6 +41,7 @@ _TRAINING = re.compile(
     r"\b(?:train\w*|steps?|fine-?tun\w*|iter(?:ation)?s?|optimi[sz]\w*|epochs?\W*\d+)", re.IGNORECASE
 )
 _PHRASE = re.compile(rf"(?P<name>[A-Za-z_][\w /@.-]*?)\s*[:=]?\s*(?P<value>{numbers.NUMBER})", re.IGNORECASE)
+_INDENT = " " * 20
 _DROPPED = frozenset(("v_num", "eta", "refresh"))
 """Said by bars, measured by nobody."""
 
@@ -58,6 +59,7 @@ class Bar:
     metrics: dict[str, Number] = field(default_factory=dict)
     rate: dict[str, Number] = field(default_factory=dict)
     counts_from_zero: bool = False
+    is_rich: bool = False
     end: int = 0
 
     @property
@@ -98,6 +100,16 @@ def find(text: str) -> list[Bar]:
             found.append(bar)
             start = rest.end()
     return found
+
+
+def is_column(text: str) -> bool:
+    """Tell a line that rich broke off the last column of its bar."""
+    return text.startswith(_INDENT) and not text.isspace()
+
+
+def column(text: str) -> dict[str, Number]:
+    """Read the metrics of such a column, its lines joined."""
+    return _without_noise(numbers.pairs(text))
 
 
 def unfinished(text: str) -> str:
@@ -144,7 +156,7 @@ def _split_words(left: str, *, has_total: bool) -> tuple[str, bool]:
         left = left[: max(left.rfind("|", 0, len(left) - 1), 0)]
     percent = _PERCENT.search(left)
     if percent is not None:
-        return _last_words(left[: percent.start() + 1]), False
+        return _last_words(left[: percent.end(1)]), False
     return ("", True) if has_total else (_last_words(left), False)
 
 
@@ -157,6 +169,7 @@ def _rich(match: re.Match[str]) -> Bar:
         metrics=_postfix(match["postfix"]),
         rate=_rate(match["rate"]),
         counts_from_zero=True,
+        is_rich=True,
         end=match.end(),
     )
 
@@ -173,7 +186,10 @@ def _postfix(text: str) -> dict[str, Number]:
         given = numbers.number(value)
         if given is not None:
             found[name.strip()] = given
-    found = found or numbers.pairs(text)
+    return _without_noise(found or numbers.pairs(text))
+
+
+def _without_noise(found: dict[str, Number]) -> dict[str, Number]:
     return {name: value for name, value in found.items() if name.lower() not in _DROPPED}
 
 

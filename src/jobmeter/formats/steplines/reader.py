@@ -32,6 +32,7 @@ _LONGEST_LINE = 16_384
 """Longer lines are searched for bars only."""
 _LONGEST_REMEMBERED = 4_096
 _MOST_RANKS = 4_096
+_COLUMN_LINES = 64
 _STEP_NAMES = ("num_updates", "global_step", "step")
 
 
@@ -139,6 +140,8 @@ class Reader:
         if table is not None:
             self._keep("ultralytics", table, line)
             return
+        if line.memory.column_of and self._read_column(line):
+            return
         found = bars.find(line.text)
         if found:
             self._read_bars(found, line)
@@ -205,7 +208,8 @@ class Reader:
 
     def _keep_bar(self, bar: Bar, line: _Line) -> None:
         metrics: dict[str, Number] = bar.metrics | bar.rate
-        if not metrics or (bar.position == 0 and not bar.metrics):
+        # at the start of an epoch Lightning still shows the metrics of the one before
+        if not metrics or (bar.position == 0 and (bar.is_lightning or not bar.metrics)):
             return
         memory = line.memory
         given = next((metrics.pop(name) for name in _STEP_NAMES if name in metrics), None)
@@ -227,7 +231,21 @@ class Reader:
             timestamp=self._time(line),
             metrics=metrics,
         )
-        self._redrawn(f"{line.who}|{_without_digits(bar.words)}|{bar.total}", draft)
+        key = f"{line.who}|{_without_digits(bar.words)}|{bar.total}"
+        self._redrawn(key, draft)
+        if bar.is_rich:
+            memory.column, memory.column_of, memory.expects = "", key, _COLUMN_LINES
+
+    def _read_column(self, line: _Line) -> bool:
+        """Add a line that rich broke off its bar; False where the column is over."""
+        memory = line.memory
+        draft = self._state.open.get(memory.column_of)
+        if draft is None or not bars.is_column(line.whole):
+            memory.column, memory.column_of, memory.expects = "", "", 0
+            return False
+        memory.column += " " + line.text.strip()
+        draft.metrics |= bars.column(memory.column)
+        return True
 
     def _redrawn(self, key: str, draft: Draft) -> None:
         done = held.put(self._state.open, key, draft)

@@ -56,6 +56,9 @@ class Memory:
     timers: dict[str, float] = field(default_factory=dict)
     wrapped: str = ""
     """The beginning of a bar that the end of a terminal line cut off."""
+    column: str = ""
+    """Metrics that rich wrapped below their bar, and the bar they belong to."""
+    column_of: str = ""
     bar_position: int | None = None
     bar_total: int | None = None
     bar_rate: dict[str, Number] = field(default_factory=dict)

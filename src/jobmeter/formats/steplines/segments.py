@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 LONGEST_BYTES = 65_536
 _BLOCK_BYTES = 8_192
+_MOVES = re.compile(rb"(?:[\r\n]+|[\r\n](?:\x1b\[[0-9;]*[A-Za-z])+)+$")
 _SEPARATOR = re.compile(rb"[\r\n]")
 _ROW_WORDS = (
     b"loss",
@@ -136,7 +137,8 @@ class Splitter:
         """Tell of the piece that begins somewhere: is it drawn over another one, and was that wiped."""
         if not position:
             return self.after_return, self.after_blank
-        last = block[:position].rstrip(b"\r\n")
+        # moves of the cursor alone, as between the bars of an evaluation and its training, draw nothing
+        last = _MOVES.sub(b"", block[:position])
         last = last[max(last.rfind(b"\n"), last.rfind(b"\r")) + 1 :]
         is_wiped = len(last) >= _WIDE_BLANK and not last.strip(b" ") if last else self.after_blank
         return block[position - 1 : position] == b"\r", is_wiped

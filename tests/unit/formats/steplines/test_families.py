@@ -133,6 +133,31 @@ def test_lightning_with_rich():
     assert logtext.rows(text) == [("lightning", 64, {"train_loss": 0.512, "it/s": 30.21, "epoch": 1})]
 
 
+def test_lightning_with_rich_and_a_narrow_terminal():
+    text = (
+        "Epoch 1/1  ━━━━━━━━━━━━ 8/8 0:00:00 • 0:00:00 88.03it/s v_num: 0.000      \n"
+        "                                                              train_loss: 0.804 \n"
+        "                                                              samples_per_secon…\n"
+        "                                                              107.000 val_loss: \n"
+        "                                                              2.500             \n"
+        "done\n"
+    )
+    metrics = {"it/s": 88.03, "epoch": 1, "train_loss": 0.804, "val_loss": 2.5}
+    assert logtext.rows(text) == [("lightning", 16, metrics)]
+
+
+def test_a_lightning_bar_at_the_start_of_an_epoch_still_shows_the_one_before():
+    text = (
+        "Epoch 0: 100%|██████████| 8/8 [00:00<00:00, 51.27it/s, v_num=0, train_loss=2.520]"
+        "\rEpoch 1:   0%|          | 0/8 [00:00<?, ?it/s, v_num=0, train_loss=2.520]"
+        "\rEpoch 1:  12%|█▎        | 1/8 [00:00<00:00, 46.66it/s, v_num=0, train_loss=7.570]"
+    )
+    assert [(step, metrics["train_loss"]) for _, step, metrics in logtext.rows(text)] == [
+        (8, 2.52),
+        (9, 7.57),
+    ]
+
+
 def test_megatron():
     text = (
         " iteration       10/  500000 | consumed samples:          320 | elapsed time per iteration (ms): 301.7 |"

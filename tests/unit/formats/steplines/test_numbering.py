@@ -91,3 +91,23 @@ def test_a_log_whose_terminal_was_flattened_takes_the_bar_before_the_row():
 def test_no_row_of_training_is_of_step_zero():
     text = "  0%|          | 0/400 [00:00<?, ?it/s]text\n" + row(1).decode()
     assert [step.step for step in logtext.read(text)[0]] == [1]
+
+
+def test_a_row_of_an_evaluation_wipes_two_bars():
+    nested = b"\n\r  0%|          | 0/1 [00:00<?, ?it/s]\x1b[A"
+    wiped = (
+        b"\r                                              \r\n\r                                     \r\x1b[A"
+    )
+    closed = b"\n\r100%|##########| 1/1 [00:00<00:00, 2327.58it/s]\x1b[A\n\r                                    \x1b[A"
+    err = bar(0) + WIPE + bar(6) + nested + wiped + bar(6) + closed + bar(7) + WIPE + bar(50) + bar(50)
+    bars = steplines.LogReader()
+    rows = steplines.LogReader(bars_of=bars)
+    bars.feed(err, logtext.unknown, 0)
+    rows.feed(
+        row(1) + b"{'eval_loss': 0.5, 'eval_runtime': 1.0, 'epoch': 1.0}\n" + row(3), logtext.unknown, 0
+    )
+    assert [(step.step, next(iter(step.metrics))) for step in rows.take()[0]] == [
+        (6, "loss"),
+        (6, "eval_loss"),
+        (50, "loss"),
+    ]
