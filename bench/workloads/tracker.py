@@ -10,6 +10,7 @@ CPU of a call is that of the calling thread, less what reading that clock twice 
 
 import json
 import os
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -22,15 +23,17 @@ CONFIG = {"lr": 1e-4, "batch_size": 32, "model": "resnet50", "epochs": 90, "seed
 NAMES = ("loss", "lr", "grad_norm", "accuracy", "tokens_per_second")
 
 
+_NOISE = [random.Random(number).random() for number in range(65536)]  # noqa: S311  # no secret
+
+
 def metrics(step: int) -> dict[str, float]:
-    """Make five numbers as a training loop would have them: all digits used, none repeated."""
-    wave = (step * 2654435761 % 1000003) / 1000003
+    """Make five numbers as a training loop would have them: all digits used, noise that no codec can foresee."""
     return {
-        "loss": 2.5 / (1 + step * 1e-4) + wave * 0.1,
+        "loss": 2.5 / (1 + step * 1e-4) + _NOISE[step & 0xFFFF] * 0.1,
         "lr": 1e-4 * (1 - step * 1e-7),
-        "grad_norm": 1 + wave,
-        "accuracy": 0.5 + wave / 3,
-        "tokens_per_second": 41000 + wave * 500,
+        "grad_norm": 1 + _NOISE[step * 3 + 7 & 0xFFFF],
+        "accuracy": 0.5 + _NOISE[step * 5 + 11 & 0xFFFF] / 3,
+        "tokens_per_second": 41000 + _NOISE[step * 7 + 13 & 0xFFFF] * 500,
     }
 
 
