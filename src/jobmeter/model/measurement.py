@@ -75,7 +75,7 @@ LEGAL: dict[Kind, frozenset[Reduce]] = {
 IMPORTED_TOOLS = frozenset(
     (
         *("codecarbon", "condor", "dcgm", "docker", "dstat", "intel", "iostat", "lsf", "mpstat"),
-        *("nextflow", "pbs", "pidstat", "power", "raplcsv", "sar", "seff", "sge", "tegra", "time"),
+        *("nextflow", "pbs", "pidstat", "power", "raplcsv", "sar", "seff", "sge", "tegra", "time", "vmstat"),
     )
 )
 """Tools that jobmeter reads only in files they left."""
