@@ -67,6 +67,7 @@ ALL: dict[str, str] = {
     "time_output": "jobmeter.formats.time_output",
     "ugro": "jobmeter.formats.ugro",
     "ultralytics": "jobmeter.formats.ultralytics",
+    "vmstat": "jobmeter.formats.vmstat",
     "wandb": "jobmeter.formats.wandb",
 }
 

@@ -1,4 +1,4 @@
-"""The table of `ps aux` and `ps axu`, on Linux, macOS and the BSDs: every process of one moment.
+"""The table of `ps aux`, `ps axu` and `ps -ef`, on Linux, macOS and the BSDs: every process of one moment.
 
 What misleads: the table is of the whole machine, so nothing is added up; %CPU of Linux is CPU time over age, not a
 rate, so it keeps its own key; there is no clock; a command may hold anything, the columns before it may not.
@@ -15,6 +15,7 @@ from jobmeter.model.view import Window
 ORIGIN = "ps_table"
 _KIB = 1024
 _COLUMNS = frozenset(("USER", "PID", "%CPU", "%MEM"))
+_FULL_COLUMNS = frozenset(("UID", "PID", "PPID", "STIME", "TIME", "CMD"))
 _GAUGES = {"RSS": ("ps_rss", _KIB), "VSZ": ("ps_vsz", _KIB), "%CPU": ("ps_pcpu", 1), "%MEM": ("ps_pmem", 1)}
 DEFINITIONS = monitorlog.table(
     (
@@ -27,7 +28,7 @@ DEFINITIONS = monitorlog.table(
 def sniff(head: bytes, _name: str) -> float:
     """Claim the header of the table."""
     header = monitorlog.head_text(head).partition("\n")[0].split()
-    return 0.95 if set(header) >= _COLUMNS and header[-1:] in (["COMMAND"], ["CMD"]) else 0.0
+    return 0.95 if _is_header(header) and header[-1] in ("COMMAND", "CMD") else 0.0
 
 
 def parse(path: Path) -> Iterable[Imported]:
@@ -36,13 +37,17 @@ def parse(path: Path) -> Iterable[Imported]:
     return [monitorlog.imported(path, format=ORIGIN, definitions=DEFINITIONS, windows=_windows, facts=facts)]
 
 
+def _is_header(words: list[str]) -> bool:
+    return set(words) >= _COLUMNS or set(words) >= _FULL_COLUMNS
+
+
 def _windows(path: Path) -> Iterator[Window | None]:
     names: list[str] = []
     values: monitorlog.Values = {}
     number = 0
     for line in monitorlog.text_lines(path):
         words = line.split(None, len(names) - 1) if names else line.split()
-        if set(words) >= _COLUMNS or set(line.split()) >= _COLUMNS:
+        if _is_header(line.split()):
             if values:
                 yield _window(number, values)
                 number, values = number + 1, {}

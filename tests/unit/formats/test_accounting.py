@@ -358,3 +358,25 @@ def test_iostat_with_times_has_a_window_per_report(tmp_path: Path) -> None:
     assert second.timestamp - first.timestamp == 5
     assert (first.values["iostat_usr", ""], second.values["iostat_usr", ""]) == (5.0, 6.0)
     assert second.values["iostat_read_rate", "sda"] == 4096
+
+
+def test_vmstat_with_times_is_read_and_its_zone_is_not(tmp_path: Path) -> None:
+    text = (
+        "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu----- -----timestamp-----\n"
+        " r  b   swpd   free  inact active   si   so    bi    bo   in   cs us sy id wa st                 PDT\n"
+        " 2  0      0 2794716 295968 312724    0    0     1     3   29   57  0  0 99  0  0 2021-09-16 20:33:13\n"
+        " 0  0      0 2794716 295968 312744    0    0     0     0   41   84  0  0 100  0  0 2021-09-16 20:33:18\n"
+    )
+    (found,) = read(written(tmp_path, "vmstat.txt", text), "vmstat")
+    first, second = found.windows
+    assert second.timestamp - first.timestamp == 5
+    assert first.values["vmstat_free", ""] == 2794716 * 1024
+    assert (first.values["vmstat_read_rate", ""], second.values["vmstat_idle", ""]) == (1024, 100)
+    assert "since boot" in found.run.provenance.inexact["first_sample"]
+
+
+def test_the_full_table_of_ps_has_cpu_time_and_no_sizes(tmp_path: Path) -> None:
+    text = "UID         PID   PPID  C STIME TTY          TIME CMD\nroot          1      0  0 Oct25 ?        00:01:03 init x\n"
+    (found,) = read(written(tmp_path, "ps.txt", text), "ps_table")
+    (window,) = found.windows
+    assert window.values == {("ps_cmd", "1"): "init x", ("ps_cputime", "1"): 63}
