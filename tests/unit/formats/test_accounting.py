@@ -376,7 +376,7 @@ def test_vmstat_with_times_is_read_and_its_zone_is_not(tmp_path: Path) -> None:
 
 
 def test_the_full_table_of_ps_has_cpu_time_and_no_sizes(tmp_path: Path) -> None:
-    text = "UID         PID   PPID  C STIME TTY          TIME CMD\nroot          1      0  0 Oct25 ?        00:01:03 init x\n"
+    text = "UID    PID   PPID  C STIME TTY      TIME CMD\nroot     1      0  0 Oct25 ?    00:01:03 init x\n"
     (found,) = read(written(tmp_path, "ps.txt", text), "ps_table")
     (window,) = found.windows
     assert window.values == {("ps_cmd", "1"): "init x", ("ps_cputime", "1"): 63}
