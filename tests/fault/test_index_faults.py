@@ -46,8 +46,26 @@ def small_home(tmp_path: Path) -> Path:
             home, run_id=f"202611{number + 10}T000000Z-00000{number % 10}", seconds=130, seed=number
         )
         folders.append(folder / "events.jsonl", {"timestamp": "2026-11-15T09:50:09Z", "type": "signal"})
-    folders.write_run(home, seconds=2500, processes=3)
+    large = folders.write_run(home, seconds=2500, processes=3)
+    for rank in (0, 1):
+        folders.append(large / f"steps.{rank}.jsonl", *(step(number, rank) for number in range(9000)))
+    for row in range(300):
+        print_loss(large, row)
     return home
+
+
+def step(number: int, rank: int) -> folders.Record:
+    stamp = folders.iso(folders.STARTED + number / 4)
+    metrics = {"loss": 1 / (number + 1), **({"eval_loss": number} if number % 50 == 0 else {})}
+    return {"timestamp": stamp, "step": number, "rank": rank, "source": "sdk", "metrics": metrics}
+
+
+def print_loss(folder: Path, row: int) -> None:
+    """Let the job print a row of its training, as `output.index` would say it arrived."""
+    with (folder / "stdout").open("ab") as file:
+        file.write(b"{'loss': %.4f, 'learning_rate': 0.001, 'epoch': %.2f}\n" % (3 / (row + 1), row / 100))
+        arrived = ["stdout", file.tell(), folders.iso(folders.STARTED + row)]
+    folders.append(folder / "output.index", arrived)
 
 
 def test_an_indexer_killed_anywhere_is_continued_to_the_same_rows(tmp_path: Path) -> None:
@@ -70,8 +88,10 @@ def test_several_indexers_at_once_index_every_byte_once(tmp_path: Path) -> None:
     home, path = small_home(tmp_path), tmp_path / "index.db"
     live = folders.write_run(home, run_id=LIVE, seconds=0, ended=False, start=folders.this_recorder())
     pids = [fork(lambda: [refresh(home, path) for _ in range(8)]) for _ in range(4)]
-    for line in folders.usage(200, processes=1):
+    for number, line in enumerate(folders.usage(200, processes=1)):
         folders.append(live / "usage.jsonl", line)
+        folders.append(live / "steps.jsonl", *(step(10 * number + more, 0) for more in range(10)))
+        print_loss(live, number)
     assert [os.waitpid(pid, 0)[1] for pid in pids] == [0, 0, 0, 0]
     assert answers(home, path) == answers(home, tmp_path / "alone.db")
 

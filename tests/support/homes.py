@@ -23,4 +23,12 @@ def _of_run(store: index.Store, run_id: str) -> tuple[object, ...]:
     run = store.run(run_id)
     assert run is not None
     counters = {key for key, definition in run.definitions.items() if definition.kind is Kind.COUNTER}
-    return run, store.series(run_id, counters=counters), store.events(run_id), store.processes(run_id)
+    return (
+        run,
+        store.series(run_id, counters=counters),
+        # files of several writers are indexed in the order they grew
+        sorted(store.events(run_id), key=lambda event: event.timestamp),
+        store.processes(run_id),
+        store.steps(run_id),
+        store.step_statistics(run_id),
+    )

@@ -98,7 +98,7 @@ class Index:
         folder = list_folders(self.home).get(run_id)
         if folder is None:
             return
-        machine, now, patience = liveness.here(), time.time(), output_steps.patience(ASKED_SECONDS)
+        machine, now, patience = liveness.here(), time.time(), output_steps.Patience(ASKED_SECONDS)
         try:
             with self._store.writing(WAIT_SECONDS):
                 complete = indexing.index_run(
@@ -171,27 +171,33 @@ class Index:
 
     def _carry_out(self, folders: dict[str, Path], work: "_Work") -> None:
         done = work.done
-        machine, now = liveness.here(), time.time()
         for run_id in work.gone:
             self._store.forget(run_id)
             done.forgotten.append(run_id)
-        patience = output_steps.patience(LOOK_SECONDS, LOOK_BYTES)
-        for run_id in (*work.todo, *work.waiting):
-            if patience.is_over() and run_id in work.waiting:
+        patience = output_steps.Patience(LOOK_SECONDS, LOOK_BYTES)
+        for run_id in work.todo:
+            self._index(run_id, folders[run_id] / run_id, done, patience)
+        for run_id in work.waiting:
+            if patience.is_over():
                 done.unsearched.append(run_id)
                 continue
-            folder = folders[run_id] / run_id
-            try:
-                complete = indexing.index_run(self._store, run_id, folder, machine, now, patience=patience)
-            except OSError as error:
-                done.unreadable[run_id] = reason_of(error)
-                continue
-            done.indexed.append(run_id)
-            if not complete:
-                done.unsearched.append(run_id)
+            begun = time.monotonic()
+            self._index(run_id, folders[run_id] / run_id, done, patience)
+            patience.spend(begun)
         done.indexed.sort()
         if work.since != work.until:
             self._store.set_position(_HOME, CHANGES, work.until)
+
+    def _index(self, run_id: str, folder: Path, done: Refreshed, patience: output_steps.Patience) -> None:
+        machine, now = liveness.here(), time.time()
+        try:
+            complete = indexing.index_run(self._store, run_id, folder, machine, now, patience=patience)
+        except OSError as error:
+            done.unreadable[run_id] = reason_of(error)
+            return
+        done.indexed.append(run_id)
+        if not complete:
+            done.unsearched.append(run_id)
 
     def _replace(self, reason: str) -> None:
         """Set a damaged index aside and begin a new one."""

@@ -26,7 +26,7 @@ from jobmeter.service import logs
 from jobmeter.stores import Position
 
 INDEX = "output.index"
-STREAMS = frozenset(("stdout", "stderr"))
+STREAMS = frozenset(("log", "stdout", "stderr"))
 OWN_ORIGIN = Provenance().origin
 QUIET_BYTES = 64 << 20
 FEED_BYTES = 1 << 17
@@ -38,18 +38,17 @@ _FAR = 1 << 62
 class Patience:
     """How much more output may be searched now."""
 
-    bytes_left: int
-    deadline: float
-    """On the monotonic clock."""
+    seconds_left: float
+    bytes_left: int = _FAR
 
     def is_over(self) -> bool:
         """Tell whether it is time to answer."""
-        return self.bytes_left <= 0 or time.monotonic() >= self.deadline
+        return self.bytes_left <= 0 or self.seconds_left <= 0
 
-
-def patience(seconds: float, most_bytes: int = _FAR) -> Patience:
-    """Begin to be patient."""
-    return Patience(most_bytes, time.monotonic() + seconds)
+    def spend(self, begun: float, read_bytes: int = 0) -> None:
+        """Account for work that was begun at a moment of the monotonic clock."""
+        self.seconds_left -= time.monotonic() - begun
+        self.bytes_left -= read_bytes
 
 
 class LineReader(Protocol):
@@ -144,9 +143,10 @@ class OutputReader:
         active = [stream for stream in self._streams if stream.has_more()]
         unsaved = 0
         while active and not left.is_over():
+            begun = time.monotonic()
             stream = min(active, key=_Stream.next_arrival)
             taken = stream.read(min(left.bytes_left, self._worth(stream)))
-            left.bytes_left -= taken
+            left.spend(begun, taken)
             unsaved += taken
             if not self._worth(stream):
                 stream.state.done = True

@@ -219,7 +219,7 @@ def _use_folder(folder: Path, use: Callable[[Store, Run], Answer]) -> Answer:
     """Index one folder in memory: it lies in no home, or in another one."""
     store = stores.load("memory").open_store(folder)
     run_id = reader.read_run(folder).run_id
-    patience = output_steps.patience(index.ASKED_SECONDS)
+    patience = output_steps.Patience(index.ASKED_SECONDS)
     indexing.index_run(store, run_id, folder, liveness.here(), time.time(), patience=patience)
     return use(store, _whole(store, run_id))
 

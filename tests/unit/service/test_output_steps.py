@@ -82,7 +82,7 @@ def look(
     """Look once, as indexing does; `since` is brought up to where the look ended."""
     reader = output_steps.OutputReader(run, dict(since), make, closed=closed)
     steps: list[Step] = []
-    for part in reader.parts(output_steps.patience(60.0, most_bytes)):
+    for part in reader.parts(output_steps.Patience(60.0, most_bytes)):
         since.update(part.until)
         for found in part.steps.values():
             steps += found
@@ -131,7 +131,7 @@ def test_a_look_whose_time_is_over_reads_nothing(tmp_path: Path) -> None:
     run = run_in(tmp_path)
     (tmp_path / "stdout").write_bytes(b"step 1\n")
     reader = output_steps.OutputReader(run, {}, make, closed=True)
-    assert list(reader.parts(output_steps.patience(0.0))) == []
+    assert list(reader.parts(output_steps.Patience(0.0))) == []
     assert not reader.complete
 
 
@@ -220,7 +220,7 @@ def test_two_streams_are_read_in_the_order_their_bytes_arrived(
     def noting(state: dict[str, object] | None, bars: output_steps.LineReader | None) -> Noting:
         return Noting(state, "stderr" if bars is None else "stdout")
 
-    list(output_steps.OutputReader(run, {}, noting, closed=False).parts(output_steps.patience(60.0)))
+    list(output_steps.OutputReader(run, {}, noting, closed=False).parts(output_steps.Patience(60.0)))
     assert order == [("stdout", 0), ("stderr", 0), ("stdout", 7), ("stderr", 7)]
 
 
