@@ -83,8 +83,9 @@ def _job(fields: dict[str, str], hosts: list[str], text: str) -> jobrecord.Job:
     done = _number(fields, "status") == _DONE
     code, signal = (0, None) if done else jobrecord.ending(wait_status >> 8, wait_status & 0x7F)
     summary = _summary(fields)
-    if started is not None and ended is not None:
-        summary["lsf_elapsed"] = quantity.tidy(ended - started)
+    elapsed = quantity.tidy(ended - started) if started is not None and ended is not None else None
+    if elapsed is not None:
+        summary["lsf_elapsed"] = elapsed
     if started is not None and submitted is not None and started >= submitted:
         summary["lsf_queued"] = quantity.tidy(started - submitted)
     index, processors = (
@@ -106,7 +107,7 @@ def _job(fields: dict[str, str], hosts: list[str], text: str) -> jobrecord.Job:
         submitted_at=submitted,
         started_at=started,
         ended_at=ended,
-        wall_seconds=summary.get("lsf_elapsed") if started is not None else None,  # type: ignore[arg-type]  # a number
+        wall_seconds=elapsed,
         limits=Limits(cpus=float(processors) if processors else None),
         summary=summary,
         details={"queue": fields.get("queue"), "hosts": hosts, "resources": fields.get("resources")},
