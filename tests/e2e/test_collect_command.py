@@ -89,7 +89,11 @@ def test_ctrl_c_ends_it_cleanly_and_the_run_can_be_read(home: Home, tmp_path: Pa
     assert run["fleet"] == {"targets": {str(data): [0, 1, 2]}, "interval": 0.05}
 
     shown = json.loads(commands.jobmeter(home.path, "show", "last", "--json").text)
-    assert (shown["job_id"], shown["status"]) == ("J", "completed")
+    assert (shown["job_id"], shown["status"], shown["ranks"]) == ("J", "completed", [0, 1])
+    assert (shown["steps"]["count"], shown["steps"]["last_step"]) == (2, 2)
+    assert shown["steps"]["metrics"]["loss"]["last"] == 99.0
+    assert shown["headline"]["gpu_util_percent"]["value"] == 80
+    assert shown["headline"]["gpu_memory_peak_bytes"]["keys"] == ["fleet_peak_mem_used"]
     (listed,) = json.loads(commands.jobmeter(home.path, "ls", "--json").text)
     assert listed["run_id"] == folder.name
 

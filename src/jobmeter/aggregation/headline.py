@@ -145,7 +145,7 @@ _HIGH_KEYS = (
 )
 
 
-GPU_TOOLS = ("nvml", "nvsmi", "rocm", "apple")
+GPU_TOOLS = ("nvml", "nvsmi", "rocm", "apple", "fleet")
 """In order of trust; where several measured the same GPU, one must not be added to another."""
 
 

@@ -71,13 +71,13 @@ class HealthMonitorIntegration:
     async def register_job_end(self, job_name: str) -> None:
         """Stop collecting a job whose end somebody else saw."""
         if self._collector is not None:
-            await self._collector.stop_collection(job_name)
+            await self._collector.stop_collection(job_name, job_ended=True)
 
     async def _live(self, collector: TrainingMetricsCollector, job_name: str, launched: Launched) -> None:
         while launched.running():
             await asyncio.sleep(_GLANCE_SECONDS)
         launched.close()
-        await collector.stop_collection(job_name)
+        await collector.stop_collection(job_name, job_ended=True)
 
     async def wait(self, job_name: str) -> None:
         """Wait until a job that was launched here has ended and its last samples are in."""

@@ -119,12 +119,15 @@ class TrainingMetricsCollector:
             case Scheme.HTTP:
                 return HttpEndpoint(target.address, seconds)
 
-    async def stop_collection(self, job_id: str) -> None:
-        """Take a last look and let go of a job's hosts; what was collected stays."""
+    async def stop_collection(self, job_id: str, *, job_ended: bool = False) -> None:
+        """Take a last look and let go of a job's hosts; what was collected stays.
+
+        A job that has ended adds nothing to the last line of its log; of one that runs on, that line may be half.
+        """
         job = self._jobs.get(job_id)
         if job is None:
             raise UsageError(f"no such job: {job_id}")
-        await job.stop(min(_LAST_LOOK_SECONDS, self.config.collection_timeout))
+        await job.stop(min(_LAST_LOOK_SECONDS, self.config.collection_timeout), ended=job_ended)
 
     async def stop(self) -> None:
         """Stop every job."""

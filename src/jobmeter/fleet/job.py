@@ -81,18 +81,21 @@ class CollectedJob:
         if not task.cancelled():
             task.result()
 
-    async def stop(self, last_look_seconds: float) -> None:
+    async def stop(self, last_look_seconds: float, *, ended: bool) -> None:
         """End the pollers, look once more where hosts answer, let go of the connections."""
         task, self._task = self._task, None
         if task is None:
             return
-        ended = task.done()
+        broken = task.done()
         task.cancel()
         await asyncio.wait([task])
         async with asyncio.TaskGroup() as group:
             for poller in self._pollers:
                 group.create_task(self._leave(poller, last_look_seconds))
-        if ended and not task.cancelled():
+        if ended:
+            for poller in self._pollers:
+                poller.finish()
+        if broken and not task.cancelled():
             task.result()  # what broke the collection is told now
 
     async def _leave(self, poller: Poller, seconds: float) -> None:

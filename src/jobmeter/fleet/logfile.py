@@ -4,7 +4,6 @@ A line that was there at the first look came at a time nobody knows; later ones 
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jobmeter.fleet.tail import Found, Got, Tail, Wanted
@@ -33,6 +32,7 @@ class LogFile:
         self._tail = Tail(paths)
         self._reader = LogReader()
         self._caught_up = False
+        self._end = 0
         self._ends: list[int] = []
         self._walls: list[float | None] = []
 
@@ -52,12 +52,21 @@ class LogFile:
         self._note(piece.offset + len(piece.data), wall if self._caught_up else None)
         self._caught_up = self._caught_up or not piece.more
         self._reader.feed(piece.data, self._arrived_at, piece.offset)
+        self._end = piece.offset + len(piece.data)
+        return self._found(more=piece.more)
+
+    def finish(self) -> LogLook:
+        """Find what was held back until the log ends: nothing follows its last line."""
+        self._reader.feed(b"", self._arrived_at, self._end, final=True)
+        return self._found(more=False)
+
+    def _found(self, *, more: bool) -> LogLook:
         steps, events = self._reader.take()
         new = tuple(
             Told(source=step.source, metrics=dict(step.metrics), timestamp=step.timestamp, step=step.step)
             for step in steps
         )
-        return LogLook(present=True, new=new, events=tuple(events), more=piece.more)
+        return LogLook(present=True, new=new, events=tuple(events), more=more)
 
     def _note(self, end: int, wall: float | None) -> None:
         if self._ends and end <= self._ends[-1]:
@@ -71,8 +80,3 @@ class LogFile:
         """Say when everything up to an offset had come; None for what was there before we looked."""
         place = bisect_left(self._ends, offset)
         return self._walls[place] if place < len(self._walls) else None
-
-
-def newest_step(told: Sequence[Told]) -> int | None:
-    """Find the highest step among records."""
-    return max((one.step for one in told if one.step is not None), default=None)

@@ -71,6 +71,12 @@ class Poller:
         more = self._take(asked, answers)
         await self._follow_up(more, began + self._config.collection_interval * _FOLLOWUP_SHARE)
 
+    def finish(self) -> None:
+        """Take what logs held back, now that their job has ended."""
+        wall = self._around.wall()
+        for rank in self.ranks:
+            self._tell(rank, rank.finish(), wall)
+
     def _end_look(self, beat: Beat) -> None:
         self.beats.append(beat)
         self._listener.looked(self.endpoint.name, beat, self._around.wall())

@@ -92,6 +92,13 @@ class Rank:
             more=file.more or log.more,
         )
 
+    def finish(self) -> RankLook:
+        """Give what the log held back: its job has ended."""
+        log = LogLook(present=False) if self._log is None else self._log.finish()
+        new = tuple(self._from_log(Look(present=True), log, followup=True))
+        self.samples += len(new)
+        return RankLook(present=True, new=new, events=log.events, broken="", problem=self.problem, more=False)
+
     def turned_missing(self) -> bool:
         """True once, when the rank has shown nothing for some looks."""
         if self.missing or self._absences < MISSING_LOOKS:

@@ -108,7 +108,9 @@ class SshEndpoint:
 
     async def gpus(self) -> str:
         """Ask the host's `nvidia-smi` over the connection there is; a driver that hangs delays no look."""
-        if self._process is None or self._process.returncode is not None or not os.path.exists(self._socket):
+        own_socket = not any("ControlPath" in word for word in self._target.ssh_options)
+        connected = self._process is not None and self._process.returncode is None
+        if not connected or (own_socket and not os.path.exists(self._socket)):
             raise NotConnectedError(f"{self.name} is not connected")
         process = await asyncio.create_subprocess_exec(
             *self._command(shlex.join(GPU_COMMAND), master=False),

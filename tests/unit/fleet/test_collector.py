@@ -321,6 +321,20 @@ def test_the_last_step_before_the_end_is_not_missed(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_last_line_without_an_end_is_whole_only_when_the_job_has_ended(tmp_path: Path, ended: bool) -> None:
+    async def main() -> None:
+        log = tmp_path / "training.log"
+        log.write_text(LOG_LINE.format(step=1, loss=2.5) + LOG_LINE.format(step=2, loss=2.25).rstrip())
+        collector = create_metrics_collector({0: tmp_path}, QUICK)
+        await collector.start_collection("j", [0])
+        await eventually(lambda: step_of(collector, 0) == 1)
+        await collector.stop_collection("j", job_ended=ended)
+        assert step_of(collector, 0) == (2 if ended else 1)
+
+    asyncio.run(main())
+
+
 def test_jobs_do_not_stop_one_another(tmp_path: Path) -> None:
     async def main() -> None:
         collector = create_metrics_collector({0: tmp_path}, QUICK)

@@ -41,6 +41,7 @@ class Careful(BaseHTTPRequestHandler):
             return
         if self.path == "/hang":
             type(self).release.wait(30)
+            return
         tag = f'"{len(self.content)}"'
         if self.headers["If-None-Match"] == tag:
             self._head(304, b"", tag)

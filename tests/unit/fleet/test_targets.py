@@ -1,6 +1,7 @@
 """Where ranks are: what can be written, what is refused, and which files are looked at."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -161,3 +162,12 @@ def test_what_is_no_toml_and_what_is_not_there(tmp_path: Path) -> None:
         hostsfile.read(path)
     with pytest.raises(UsageError, match="cannot read /no/such: no such file or directory"):
         hostsfile.read("/no/such")
+
+
+def test_the_documented_hosts_file_is_read() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "fleet.md").read_text()
+    block = page.partition("```toml\n")[2].partition("```")[0]
+    hosts = hostsfile.interpret(tomllib.loads(block), "docs/fleet.md")
+    assert sorted(hosts.cluster) == list(range(19))
+    assert hosts.cluster[16].gpu == 0
+    assert hosts.config.collection_interval == 2.0
