@@ -13,7 +13,7 @@ from jobmeter.formats.steplines.row import Memory, Number, Phase
 from jobmeter.formats.steplines.segments import Piece
 
 _BESIDE_BYTES = 1_024
-_MOST_REDRAWS = 4_096
+_MOST_REDRAWS = 20_000
 _MOST_WAITING = 8
 
 
