@@ -122,8 +122,8 @@ def test_export_refuses_to_overwrite_unless_forced(desk: Desk) -> None:
     )
     assert desk.jobmeter("export", "last", "--format", "csv", "-o", "run.csv", "--force").returncode == 0
     rows = list(csv.reader((desk.folder / "run.csv").read_text().splitlines()))
-    assert rows[0] == ["timestamp", "key", "instance", "value"]
-    assert ["2025-09-25T21:07:26.216Z", "ps_rss_total", "", "10891264"] in rows
+    assert rows[0] == ["timestamp", "key", "instance", "value", "step", "source"]
+    assert ["2025-09-25T21:07:26.216Z", "ps_rss_total", "", "10891264", "", ""] in rows
 
 
 def test_export_of_a_document_goes_to_stdout(desk: Desk) -> None:
