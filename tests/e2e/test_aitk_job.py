@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+from support.commands import jobmeter
 from support.recorder import Home, lines
 
 CONFIG = """
@@ -18,6 +19,17 @@ config:
       hf_token: hf_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789
 """
 SCRIPT = "import time; time.sleep(1.5)"
+WRITES_ITS_OWN_LOG = """
+import time
+time.sleep(0.6)
+with open("out/lora/log.txt", "a") as log:
+    for step in range(5):
+        clock = "00:01<00:09,  6.12it/s" if step else "00:10<?, ?it/s"
+        said = f"lr: {1e-4:.1e} loss: {0.5 / (step + 1):.3e}"
+        print(f"lora:  20%|##        | {step}/4 [{clock}, {said}]", end="\\r", file=log, flush=True)
+        time.sleep(0.15)
+    print(file=log)
+"""
 
 
 def prepare(folder: Path) -> None:
@@ -48,3 +60,15 @@ def test_its_own_log_is_named_where_no_output_is_kept(home: Home, tmp_path: Path
     log.write_text("of an earlier start\n")
     done = home.run("-q", "--capture", "none", sys.executable, "run.py", "cfg.yml", cwd=tmp_path)
     assert done.run["outputs"] == [{"stream": "log", "mode": "inherited", "path": str(log), "offset": 20}]
+
+
+def test_steps_are_read_from_its_own_log_where_no_output_is_kept(home: Home, tmp_path: Path) -> None:
+    prepare(tmp_path)
+    (tmp_path / "out" / "lora").mkdir(parents=True)
+    (tmp_path / "run.py").write_text(WRITES_ITS_OWN_LOG)
+    done = home.run("-q", "--capture", "none", sys.executable, "run.py", "cfg.yml", cwd=tmp_path)
+    assert done.code == 0
+    shown = json.loads(jobmeter(home.path, "show", "last", "--json").text)["steps"]
+    assert (shown["count"], shown["last_step"], shown["source"]) == (5, 4, "log:tqdm")
+    assert shown["metrics"]["loss"] == {"first": 0.5, "last": 0.1, "min": 0.1, "max": 0.5}
+    assert jobmeter(home.path, "logs", "last").out == (tmp_path / "out" / "lora" / "log.txt").read_bytes()

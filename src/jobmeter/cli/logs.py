@@ -43,11 +43,13 @@ def main(args: argparse.Namespace) -> int:
     run = runs.find(common.home_of(args), args.run)
     if args.lines is not None and args.lines < 0:
         raise UsageError(f"-n needs a number of lines from 0 up, not {args.lines}")
-    streams = frozenset(("stdout",) if args.stdout else ("stderr",) if args.stderr else ("stdout", "stderr"))
+    streams = frozenset(
+        ("stdout",) if args.stdout else ("stderr",) if args.stderr else ("stdout", "stderr", "log")
+    )
     wanted = logs.channels(run, streams)
     readable = [channel for channel in wanted if not _complain(channel)]
     if not wanted:
-        print(f"jobmeter: no {' or '.join(sorted(streams))} was captured for this run", file=sys.stderr)
+        print(f"jobmeter: no {' or '.join(sorted(streams - {'log'}))} was captured for this run", file=sys.stderr)
     if wanted and not readable:
         raise UsageError("nothing of this run's output can be read any more")
     with closing(logs.LogReader(run, readable)) as reader:

@@ -57,9 +57,12 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """All rows of one job."""
+    """All rows of one run of a job."""
 
     job_id: str
+    begin: float
+    """The rows of the job between these two moments are this run's; a job that was resumed has others."""
+    end: float
     samples: list[Sample]
     events: list[EventRow]
     steps: list[StepRow]

@@ -175,6 +175,25 @@ class Inherited:
             return 0  # closed in the meantime
 
 
+class Followed:
+    """A file that the job writes itself, known by its name: it may not be there yet."""
+
+    __slots__ = ("indexed", "offset", "path", "stream")
+
+    def __init__(self, stream: str, path: str) -> None:
+        self.stream = stream
+        self.path = path
+        self.indexed = 0
+        self.offset = self.indexed = self.position()
+
+    def position(self) -> int:
+        """Say how far the file is written; one that was replaced by a shorter one stands where it stood."""
+        try:
+            return max(os.stat(self.path).st_size, self.indexed)
+        except OSError:
+            return self.indexed
+
+
 class Plan:
     """What becomes of the job's outputs."""
 
@@ -182,7 +201,7 @@ class Plan:
 
     def __init__(self) -> None:
         self.channels: list[Channel] = []
-        self.inherited: list[Inherited] = []
+        self.inherited: list[Inherited | Followed] = []
         self.descriptors: dict[int, int] = {}
         self.uncaptured: list[str] = []
 

@@ -39,6 +39,7 @@ def build(
         missing["own_cgroup"] = plan.no_own_cgroup
     for stream in outputs.uncaptured:
         missing[stream] = "not captured"
+    _follow_training_log(plan, outputs)
     cwd = plan.start.get("cwd")
     commit = git(str(cwd)) if cwd else None
     return {
@@ -52,7 +53,7 @@ def build(
         "environment": redaction.allowed_environment(os.environ),
         "options": _options(plan),
         **_training(plan),
-        "outputs": outputs.records() + _training_log(plan, outputs),
+        "outputs": outputs.records(),
         "measurements": [definition.as_record() for definition in chosen.definitions.values()],
         "provenance": {
             "selected": sorted(chosen.definitions),
@@ -91,17 +92,15 @@ def _training(plan: "Plan") -> dict[str, object]:
     }
 
 
-def _training_log(plan: "Plan", outputs: "Outputs") -> list[dict[str, object]]:
-    """Name the log that ai-toolkit writes itself, where nothing else of its output is kept."""
+def _follow_training_log(plan: "Plan", outputs: "Outputs") -> None:
+    """Follow the log that ai-toolkit writes itself, where nothing else of its output is kept."""
+    from jobmeter.recording import capture
+
     wishes = plan.options.aitk
     if wishes is None or wishes.log is None or "stdout" not in outputs.uncaptured:
-        return []
+        return
     path = os.path.join(str(plan.start.get("cwd", "")), wishes.log)
-    try:
-        offset = os.stat(path).st_size
-    except OSError:
-        offset = 0  # not there yet
-    return [{"stream": "log", "mode": "inherited", "path": path, "offset": offset}]
+    outputs.inherited.append(capture.Followed("log", path))
 
 
 def host(paths: "Paths") -> dict[str, object]:

@@ -18,7 +18,9 @@ from jobmeter.service.windows import Windows
 
 _BLOCK_BYTES = 1 << 20
 
-NAMES = tuple(exporters.ALL)
+DATABASES = ("aitk",)
+"""Formats that fill a database of another tool's, which has rows of other runs too."""
+NAMES = tuple(sorted((*exporters.ALL, *DATABASES)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +38,15 @@ class Exported:
         return exporters.WHOLE in self.parts
 
 
-def export(home: str, ref: str, format_name: str, *, prefix: str | None = None) -> Exported:
-    """Render a run; `prefix` begins the names of the files of formats that have several."""
+def require_known(format_name: str) -> None:
+    """Refuse a format that nobody writes."""
     if format_name not in NAMES:
         raise UsageError(f"unknown format: {format_name}", hint=f"use one of {', '.join(NAMES)}")
+
+
+def export(home: str, ref: str, format_name: str, *, prefix: str | None = None) -> Exported:
+    """Render a run; `prefix` begins the names of the files of formats that have several."""
+    require_known(format_name)
     view = runs.view(home, ref)
     if view.run.folder is None:
         raise UsageError(f"{view.run.run_id} has no folder here", hint="export it where it was recorded")

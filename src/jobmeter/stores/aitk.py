@@ -1,7 +1,8 @@
 """The monitoring tables in ai-toolkit's own database, `aitk_db.db`.
 
 The database belongs to ai-toolkit and may be in use: tables are added when missing, no other table is
-looked at, and the rows of a job replace the earlier ones of the same job in one transaction.
+looked at, and the rows of a run replace the earlier ones of the same run in one transaction. A job that was
+started again has the rows of all its runs: they are told apart by time.
 """
 
 from collections.abc import Callable, Iterable
@@ -68,10 +69,10 @@ CREATE INDEX IF NOT EXISTS AnalysisReport_job ON AnalysisReport (job_id);
 """
 
 _FORGET = (
-    "DELETE FROM TrainingEvent WHERE job_id = ?",
-    "DELETE FROM StepMetric WHERE job_id = ?",
-    "DELETE FROM AnalysisReport WHERE job_id = ?",
-    "DELETE FROM MetricsSample WHERE job_id = ?",
+    "DELETE FROM TrainingEvent WHERE job_id = ? AND timestamp BETWEEN ? AND ?",
+    "DELETE FROM StepMetric WHERE job_id = ? AND timestamp BETWEEN ? AND ?",
+    "DELETE FROM AnalysisReport WHERE job_id = ? AND created_at BETWEEN ? AND ?",
+    "DELETE FROM MetricsSample WHERE job_id = ? AND timestamp BETWEEN ? AND ?",
 )
 _SAMPLE_ADD = """INSERT INTO MetricsSample
         (job_id, timestamp, total_memory_gb, used_memory_gb, available_memory_gb, swap_used_gb,
@@ -94,7 +95,7 @@ def ensure_monitoring_tables(path: Path) -> None:
 
 
 def write(path: Path, tables: Tables) -> None:
-    """Put the rows of a job in place of those that are there of it."""
+    """Put the rows of a run in place of those that are there of it."""
     _within(path, lambda connection: _fill(connection, tables))
 
 
@@ -116,7 +117,7 @@ def _within(path: Path, work: Callable[[apsw.Connection], None]) -> None:
 
 def _fill(connection: apsw.Connection, tables: Tables) -> None:
     for statement in _FORGET:
-        connection.execute(statement, (tables.job_id,))
+        connection.execute(statement, (tables.job_id, tables.begin, tables.end))
     ids = [_add_sample(connection, tables.job_id, sample) for sample in tables.samples]
     connection.executemany(_EVENT_ADD, (_event(tables.job_id, row, ids) for row in tables.events))
     connection.executemany(_STEP_ADD, _rows(tables.job_id, tables.steps))
