@@ -16,6 +16,7 @@ from jobmeter.fleet.ssh import SshEndpoint
 from jobmeter.fleet.tail import Found, TargetError, Wanted
 from support import sshd
 from support.eventually import eventually
+from support.recorder import children
 
 TRAINER = """
 import json, os, time
@@ -142,6 +143,39 @@ def test_a_server_that_restarts_is_connected_anew(keys: sshd.Keys, tmp_path: Pat
         assert [one.step for one in collector.get_history("j", 0)] == [1]
 
     asyncio.run(main())
+
+
+GPUS = "echo '0, GPU-a, 10, 1, 1024, 81559, 99.5, 50'; echo '1, GPU-b, 20, 1, 2048, 81559, 99.5, 50'"
+
+
+@pytest.mark.parametrize(("script", "known"), [(GPUS, [10, 20]), ("exec sleep 20", [None, None])])
+def test_gpus_are_asked_over_the_same_connection_and_a_driver_that_hangs_delays_no_look(
+    keys: sshd.Keys, tmp_path: Path, script: str, known: list[int | None]
+) -> None:
+    tool = tmp_path / "bin" / "nvidia-smi"
+    tool.parent.mkdir()
+    tool.write_text(f"#!/bin/sh\n{script}\n")
+    tool.chmod(0o755)
+    server = sshd.start(keys, f"gpu-{known[0]}", search_path=str(tool.parent))
+    sshd.wait_until_up(server)
+    keys.trust(server)
+
+    async def main() -> None:
+        config = MetricsCollectorConfig(collection_interval=0.1, collection_timeout=5)
+        collector = create_metrics_collector({"0-1": table(server, keys, tmp_path)}, config)
+        await collector.start_collection("j")
+        await eventually(lambda: looks(collector.get_status("j")) > 20)
+        if known[0] is not None:
+            await eventually(lambda: collector.get_latest_metrics("j", 1))
+        found = [collector.get_latest_metrics("j", rank) for rank in (0, 1)]
+        assert [getattr(sample, "gpu_util", None) for sample in found] == known
+        assert collector.get_statistics()["failed_collections"] == 0
+        # the server has one session process of ours: everything goes through one connection
+        assert len(children(server.process.pid)) == 1
+        await collector.stop()
+
+    asyncio.run(main())
+    server.stop()
 
 
 def looks(status: dict[str, object]) -> int:

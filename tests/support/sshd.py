@@ -80,9 +80,18 @@ def make_keys(folder: Path) -> Keys:
 
 
 def start(
-    keys: Keys, name: str, address: str = "127.0.0.1", *, port: int = 0, before: Sequence[str] = ()
+    keys: Keys,
+    name: str,
+    address: str = "127.0.0.1",
+    *,
+    port: int = 0,
+    before: Sequence[str] = (),
+    search_path: str = "",
 ) -> Server:
-    """Start a server that accepts the user's key; `before` stands in front of its command line."""
+    """Start a server that accepts the user's key; `before` stands in front of its command line.
+
+    Sessions look for commands in `search_path` first.
+    """
     host_key = keys.folder / f"host-{name}"
     _keygen(host_key)
     chosen = port or _free_port(address)
@@ -93,6 +102,7 @@ def start(
         f"AuthorizedKeysFile {keys.user_key}.pub\n"
         "PidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin yes\nPasswordAuthentication no\n"
         "KbdInteractiveAuthentication no\nUseDNS no\nPrintMotd no\nLogLevel ERROR\n"
+        + (f"SetEnv PATH={search_path}:/usr/bin:/bin\n" if search_path else "")
     )
     Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     log = (keys.folder / f"sshd-{name}.log").open("wb")

@@ -213,7 +213,7 @@ def test_the_gpu_completes_a_record_that_says_nothing_of_it(
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("script", ["sleep 600", "echo 'No devices were found'; exit 6", "kill -9 $$"])
+@pytest.mark.parametrize("script", ["exec sleep 20", "echo 'No devices were found'; exit 6", "kill -9 $$"])
 def test_a_driver_that_hangs_or_fails_delays_no_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
 ) -> None:
