@@ -313,6 +313,18 @@ def check_killed_recorder(home: Path) -> None:
         report("helper ends with recorder", bool(gone) and bool(sleeper), f"pid {found}")
 
 
+def _window(training_loop: Any, home: Path, *, recorded: bool) -> float:
+    """Time the steps of one window, with or without a recorder on this process."""
+    if not recorded:
+        return float(training_loop.step_seconds(WINDOW_SECONDS))
+    recorder = subprocess.Popen(jobmeter("attach", "-q", str(os.getpid())), env=environment(home))
+    try:
+        return float(training_loop.step_seconds(WINDOW_SECONDS))
+    finally:
+        recorder.send_signal(signal.SIGINT)
+        recorder.wait()
+
+
 def check_overhead(folder: Path) -> None:
     """Step time with and without a recorder attached to this very process, in alternating windows."""
     from gpu_training import Training
@@ -321,18 +333,13 @@ def check_overhead(folder: Path) -> None:
     training_loop = Training()
     training_loop.step_seconds(WARM_SECONDS)
     slowdowns: list[float] = []
-    without = 0.0
-    for window in range(WINDOWS):
-        if window % 2 == 0:
-            without = training_loop.step_seconds(WINDOW_SECONDS)
-            continue
-        recorder = subprocess.Popen(jobmeter("attach", "-q", str(os.getpid())), env=environment(home))
-        recorded = training_loop.step_seconds(WINDOW_SECONDS)
-        recorder.send_signal(signal.SIGINT)
-        recorder.wait()
-        slowdowns.append(100 * (recorded / without - 1))
+    for pair in range(WINDOWS // 2):
+        # the machine drifts: what comes first changes from pair to pair
+        order = (False, True) if pair % 2 == 0 else (True, False)
+        took = {recorded: _window(training_loop, home, recorded=recorded) for recorded in order}
+        slowdowns.append(100 * (took[True] / took[False] - 1))
         print(
-            f"     {1000 * without:.3f} ms without, {1000 * recorded:.3f} ms with: {slowdowns[-1]:+.2f} %",
+            f"     {1000 * took[False]:.3f} ms without, {1000 * took[True]:.3f} ms with: {slowdowns[-1]:+.2f} %",
             flush=True,
         )
     mean = statistics.fmean(slowdowns)

@@ -93,7 +93,8 @@ class Training:
         return (now - began) / steps
 
     def _step(self) -> None:
-        tokens = torch.randint(0, WORDS, (16, 256), device="cuda")
+        # large enough to keep the GPU busy: what the host does meanwhile must not decide the step
+        tokens = torch.randint(0, WORDS, (32, 512), device="cuda")
         loss = torch.nn.functional.cross_entropy(self._model(tokens).flatten(0, 1), tokens.flatten())
         loss.backward()
         self._optimizer.step()
