@@ -9,7 +9,7 @@ from jobmeter.cli.render import page
 from jobmeter.cli.render.screen import Screen
 from jobmeter.model import text
 from jobmeter.model.run import CommandShare, Headline, Limits, Output, Provenance, Run, Status
-from jobmeter.model.view import Event, RunView
+from jobmeter.model.view import Event, Process, RunView
 
 pytestmark = pytest.mark.usefixtures("utc")
 
@@ -206,3 +206,30 @@ def test_an_event_names_its_rank_where_there_are_several() -> None:
     alone, several = RunView(run=RUN, series={}, events=told), replace(RUN, ranks=(0, 3))
     assert "events    09:50:30 milestone" in render(alone)
     assert "events    09:50:30 rank 3 milestone" in render(RunView(run=several, series={}, events=told))
+
+
+def test_a_training_has_its_loop_and_its_workers_apart() -> None:
+    cast = [(10, "main", 4.0, GIB), (11, "worker", 1.0, GIB // 4), (12, "worker", 2.0, GIB // 4)]
+    processes = tuple(
+        Process(
+            instance=f"{pid}@1",
+            pid=pid,
+            role=role,
+            cpu_seconds=cpu,
+            peak_rss_bytes=size,
+            first_seen=1.0,
+            last_seen=9.0,
+        )
+        for pid, role, cpu, size in cast
+    )
+    shown = render(replace(VIEW, processes=processes))
+    assert [line for line in shown if "resident at once" in line] == [
+        "roles     main     1 process, 1 GiB resident at once, 4 s of CPU",
+        "          workers  2 processes, 512 MiB resident at once, 3 s of CPU",
+    ]
+
+
+def test_a_part_of_a_job_points_to_the_whole() -> None:
+    other = replace(RUN, run_id="20261115T095002Z-000000")
+    shown = render(replace(VIEW, siblings=(other,)))
+    assert f"job       2 runs; `jobmeter ranks {RUN.run_id}` compares its ranks" in shown

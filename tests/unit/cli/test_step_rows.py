@@ -67,3 +67,14 @@ def test_what_the_job_said_of_itself_is_shown_and_cleaned() -> None:
 
 def test_a_run_that_logged_nothing_has_no_row() -> None:
     assert rows() == []
+
+
+def test_ranks_of_other_recorders_are_not_missing() -> None:
+    run = Run(run_id="r", job_id="j", status=Status.COMPLETED, command=(), ranks=(2,), world_size=4)
+    others = [
+        Run(run_id=f"r{rank}", job_id="j", status=Status.COMPLETED, command=(), ranks=(rank,))
+        for rank in (0, 1)
+    ]
+    assert list(step_rows(run, others)) == [
+        Row("ranks", "2 of 4; elsewhere in the job: 0-1; never seen: 3", style=Style.WARN)
+    ]

@@ -156,3 +156,13 @@ def test_a_folder_elsewhere_lives_while_its_steps_grow(tmp_path: Path) -> None:
     (folder / "steps.0.jsonl").write_bytes(b"")
     os.utime(folder / "steps.0.jsonl", (1999.0, 1999.0))
     assert reader.read_run(folder, now=2000.0).status is Status.RUNNING
+
+
+def test_the_process_of_each_rank_and_the_run_it_goes_on_from_are_known(tmp_path: Path) -> None:
+    folder = folders.write_run(tmp_path, seconds=3)
+    for rank in (0, 1):
+        told = {"type": "init", "pid": 70 + rank, "rank": rank, "world_size": 2, "resumed": "earlier"}
+        folders.append(folder / f"sdk.{rank}.jsonl", told)
+        folders.append(folder / f"sdk.{rank}.pid99.jsonl", told | {"pid": 99})
+    context = reader.read_run(folder).context
+    assert (context["rank_pids"], context["resumed"]) == ({"0": 70, "1": 71}, "earlier")

@@ -237,3 +237,11 @@ trees: st.SearchStrategy[Filter] = st.recursive(
 @given(trees)
 def test_a_filter_written_out_is_read_back_the_same(tree: Filter) -> None:
     assert filters.parse(str(tree), now=NOW) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("rank=2", True), ("rank=7", False), ("rank!=7", True), ("rank!=2", False), ("rank>2", True)],
+)
+def test_one_of_several_ranks_is_enough_and_none_may_be_the_unwanted(text: str, found: bool) -> None:
+    assert filters.parse(text, now=0.0).matches({"rank": [0, 2, 3]}) is found

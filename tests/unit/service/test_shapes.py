@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from jobmeter.model.run import CommandShare, Headline, Limits, Provenance, Run, Status
 from jobmeter.model.steps import MetricSummary, StepSummary
-from jobmeter.model.view import Event, RunView
+from jobmeter.model.view import Event, Process, RunView
 from jobmeter.service import shapes
 
 FULL = Run(
@@ -151,3 +151,11 @@ def test_steps_are_summed_up_and_what_is_not_finite_is_spelled() -> None:
 
 def test_a_run_without_steps_has_no_steps() -> None:
     assert "steps" not in shapes.shown(RunView(run=BARE, series={}))
+
+
+def test_show_tells_the_roles_and_the_other_recorders() -> None:
+    worker = Process(instance="7@1", pid=7, role="worker", cpu_seconds=1.5)
+    other = replace(BARE, run_id="other")
+    shown = shapes.shown(RunView(run=BARE, series={}, processes=(worker,), siblings=(other,)))
+    assert shown["roles"] == {"worker": {"processes": 1, "cpu_seconds": 1.5}}
+    assert shown["siblings"] == ["other"]

@@ -86,19 +86,19 @@ def _fields(view: JobView) -> list[_Field]:
     found = [
         _field("STEP", lambda one: _optional(one.last_step, units.format_count)),
         _field("BEHIND", lambda one: _optional(one.behind or None, units.format_count)),
-        _field("TIME/STEP", lambda one: _optional(one.step_seconds, units.format_seconds)),
+        _field("TIME/STEP", lambda one: _optional(one.step_seconds, units.format_seconds), optional=1),
         _field("RELATIVE", lambda one: _optional(one.relative, lambda value: f"{value:.2f}x")),
         _field("MEMORY", lambda one: _optional(one.memory_peak_bytes, units.format_bytes)),
         _field("GPU", lambda one: _optional(one.gpu_util_percent, units.format_percent)),
-        _field("GPU MEM", lambda one: _optional(one.gpu_memory_peak_bytes, units.format_bytes)),
-        _field("CPU", lambda one: _optional(one.cpu_seconds, units.format_seconds), optional=1),
-        _field("PID", lambda one: _optional(one.pid, lambda pid: f"{pid:.0f}"), optional=2),
+        _field("GPU MEM", lambda one: _optional(one.gpu_memory_peak_bytes, units.format_bytes), optional=3),
+        _field("CPU", lambda one: _optional(one.cpu_seconds, units.format_seconds), optional=4),
+        _field("PID", lambda one: _optional(one.pid, lambda pid: f"{pid:.0f}"), optional=5),
         _field("NOTE", lambda one: ", ".join(notes(one)), right=False),
     ]
     if several_hosts:
-        found.append(_field("HOST", lambda one: text.clean(one.host or ""), right=False, optional=3))
+        found.append(_field("HOST", lambda one: text.clean(one.host or ""), right=False, optional=2))
     if several_runs:
-        found.append(_field("RUN", lambda one: text.clean(one.run_id), right=False, optional=4))
+        found.append(_field("RUN", lambda one: text.clean(one.run_id), right=False, optional=6))
     return [one for one in found if any(one.write(rank) for rank in view.ranks)]
 
 
