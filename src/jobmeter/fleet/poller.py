@@ -6,7 +6,8 @@ breakers of the ranks they concern: of all ranks asked when the host did not ans
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from jobmeter.fleet.endpoint import Endpoint
 from jobmeter.fleet.gpupoller import GpuPoller
@@ -75,7 +76,9 @@ class Poller:
         """Take what logs held back, now that their job has ended."""
         wall = self._around.wall()
         for rank in self.ranks:
-            self._tell(rank, rank.finish(), wall)
+            look = self._guarded(rank, rank.finish)
+            if look is not None:
+                self._tell(rank, look, wall)
 
     def _end_look(self, beat: Beat) -> None:
         self.beats.append(beat)
@@ -126,7 +129,7 @@ class Poller:
         wall = self._around.wall()
         more, closed = [], []
         for rank, got in zip(ranks, answers, strict=True):
-            look = self._make_sense(rank, got, wall, followup=followup)
+            look = self._guarded(rank, partial(rank.take, got, wall, followup=followup))
             if look is None:
                 continue
             if look.broken:
@@ -140,13 +143,9 @@ class Poller:
             self._listener.happened("breaker_closed", {"ranks": closed, "target": self.endpoint.name})
         return more
 
-    def _make_sense(self, rank: Rank, got: Sequence[Got], wall: float, *, followup: bool) -> RankLook | None:
-        """Read one rank's answers; whatever a file held that breaks our reading, the other ranks go on."""
-
-        def broken(error: str) -> None:
-            self._failed([rank], f"cannot be read: {error}")
-
-        return guard.attempt(lambda: rank.take(got, wall, followup=followup), broken)
+    def _guarded(self, rank: Rank, read: Callable[[], RankLook]) -> RankLook | None:
+        """Read what one rank told; whatever it held that breaks our reading, the other ranks go on."""
+        return guard.attempt(read, lambda error: self._failed([rank], f"cannot be read: {error}"))
 
     async def _follow_up(self, ranks: list[Rank], until: float) -> None:
         """Read on where files are longer than one piece, as long as the beat allows."""

@@ -61,7 +61,8 @@ class Rank:
         self._silent = 0
         self._file_told = False
         self._file_step: int | None = None
-        self._held: deque[Told] = deque(maxlen=_HELD)
+        self._held: list[Told] = []
+        self._log_steps: deque[int] = deque(maxlen=_HELD)
 
     def wanted(self) -> list[Wanted]:
         """Ask for the metrics file, and for the log if there is one to ask for."""
@@ -75,7 +76,8 @@ class Rank:
         self.last_look = self._clock()
         file = self._file.take(answers[0])
         log = LogLook(present=False) if self._log is None else self._log.take(answers[1], wall)
-        new = (*file.new, *self._from_log(file, log, followup=followup))
+        of_file = [one for one in file.new if not self._was_in_log(one)]
+        new = (*of_file, *self._from_log(file, log, followup=followup))
         if new:
             self.last_told = self.last_look
             self.samples += len(new)
@@ -125,12 +127,27 @@ class Rank:
             self._file_step = max((one.step for one in file.new if one.step is not None), default=None)
         elif not followup:
             self._silent += 1
-        self._held.extend(log.new)
-        if self._file_told and file.present and self._silent < _SILENT_LOOKS and not file.problem:
-            return []
-        held = list(self._held)
-        self._held.clear()
+        waiting = [*self._held, *log.new]
+        self._held = []
         if not self._file_told:
-            return held
+            return self._take_over(waiting)
         beyond = self._file_step
-        return [] if beyond is None else [one for one in held if one.step is not None and one.step > beyond]
+        waiting = [
+            one for one in waiting if beyond is not None and one.step is not None and one.step > beyond
+        ]
+        if file.present and self._silent < _SILENT_LOOKS and not file.problem:
+            self._held = waiting[-_HELD:]
+            return []
+        return self._take_over(waiting)
+
+    def _take_over(self, told: list[Told]) -> list[Told]:
+        """Let the log speak, and remember what it said: a file that is written a moment later says it again."""
+        self._log_steps.extend(one.step for one in told if one.step is not None)
+        return told
+
+    def _was_in_log(self, one: Told) -> bool:
+        """Say whether the log was quicker; after a resume the same step comes again and is new."""
+        if one.step is None or one.step not in self._log_steps:
+            return False
+        self._log_steps.remove(one.step)
+        return True
