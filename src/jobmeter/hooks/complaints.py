@@ -38,6 +38,11 @@ class Complaints:
             raise error
         say(f"{error}; {error.hint}" if error.hint else str(error))
 
+    def not_kept(self, error: OSError) -> None:
+        """Tell that the disk refuses what is logged."""
+        reason = (error.strerror or "it cannot be written").lower()
+        self.say(f"what is logged is not kept for now: {reason}", about="disk")
+
     def attempt(
         self, what: str, action: "Callable[P, T]", *given: "P.args", **named: "P.kwargs"
     ) -> "T | None":

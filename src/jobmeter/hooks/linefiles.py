@@ -84,13 +84,16 @@ class MappedLines:
             return
         self._growing = True
         # nothing fits until the window has moved: what a handler logs now waits
+        before = self._room, self._base
         room, self._room = self._room, 0
-        self._room = self._grow(room, len(line))
-        grown = self._room != room
-        self._growing = False
+        try:
+            room = self._grow(room, len(line))
+        finally:
+            self._room = room
+            self._growing = False
         waiting, self._waiting = [line, *self._waiting], []
         for one in waiting:
-            if grown or self._end + len(one) <= self._room:
+            if self._end + len(one) <= room or (room, self._base) != before:
                 self.put(one)
             else:
                 self.dropped += 1
@@ -106,8 +109,7 @@ class MappedLines:
         try:
             window = self._widest(base, least, max(least, min(2 * room, _LARGEST_BYTES)))
         except OSError as error:
-            # what was set aside of it would keep the disk full
-            os.ftruncate(self._fd, self._base + room)
+            _cut(self._fd, self._base + room)  # what was set aside of it would keep the disk full
             self._retry_at = now + _RETRY_SECONDS
             self._failed(error)
             return room
@@ -128,11 +130,8 @@ class MappedLines:
         """Cut the file to what was written and give everything back."""
         length = self._base + self._end
         self._let_go()
-        try:
-            os.ftruncate(self._fd, length)
-        except OSError:
-            return _close(self._fd)  # it keeps its NUL bytes, which readers take for its end
-        return _close(self._fd)
+        _cut(self._fd, length)
+        _close(self._fd)
 
     def forget(self) -> None:
         """Let go without touching the file: after a fork it is the parent's."""
@@ -204,7 +203,7 @@ def create(path: str, failed: "Callable[[OSError], None]", *, mapped: bool) -> "
             return MappedLines(fd, failed)
         except OSError:
             # this file system, or this disk at this moment: a write tells which, line by line
-            os.ftruncate(fd, 0)
+            _cut(fd, 0)
             return WrittenLines(fd, failed)
     return WrittenLines(os.open(path, os.O_WRONLY | os.O_APPEND | _CREATE, 0o600), failed)
 
@@ -222,6 +221,13 @@ def can_map(folder: str, proc: str = "/proc") -> bool:
         if number in mount:
             return mount.partition(b" - ")[2].split(b" ", 1)[0] in _KEEPS_PROMISES
     return False  # a subvolume of btrfs has a number that no mount has
+
+
+def _cut(fd: int, length: int) -> None:
+    try:
+        os.ftruncate(fd, length)
+    except OSError:
+        return  # it keeps its NUL bytes, which readers take for its end
 
 
 def _close(fd: int) -> None:

@@ -166,7 +166,7 @@ class Run(StepLog):
             try:
                 self._files.put(what, line)
             except OSError as error:
-                self._disk_failed(error)
+                self._complaints.not_kept(error)
 
     # ------------------------------------------------------------------ the end
 

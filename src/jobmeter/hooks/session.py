@@ -207,11 +207,7 @@ def _alone(asked: _Asked, options: settings.Options, complaints: Complaints) -> 
 def _opened(
     who: identity.Identity, folder: str, complaints: Complaints, recorder: standalone.Recorder | None
 ) -> Run:
-    def failed(error: OSError) -> None:
-        reason = (error.strerror or "it cannot be written").lower()
-        complaints.say(f"what is logged is not kept for now: {reason}", about="disk")
-
-    return Run(who, Files(folder, identity.label(who.place), failed), complaints, recorder)
+    return Run(who, Files(folder, identity.label(who.place), complaints.not_kept), complaints, recorder)
 
 
 def _earlier(asked: _Asked, options: settings.Options, complaints: Complaints) -> "Earlier | None":

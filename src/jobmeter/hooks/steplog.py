@@ -165,7 +165,7 @@ class StepLog:
         try:
             put = self._files.open("steps").put
         except OSError as error:
-            self._disk_failed(error)
+            self._complaints.not_kept(error)
             return
         self._put = put
         put(line)
@@ -214,7 +214,3 @@ class StepLog:
 
     def _refuse(self, name: str, refusal: values.RefusedError) -> None:
         self._complaints.say(f"metric {name} refused: {refusal}", about=f"metric {name}")
-
-    def _disk_failed(self, error: OSError) -> None:
-        reason = (error.strerror or "it cannot be written").lower()
-        self._complaints.say(f"what is logged is not kept for now: {reason}", about="disk")
