@@ -6,7 +6,7 @@ A line that was there at the first look came at a time nobody knows; later ones 
 from bisect import bisect_left
 from dataclasses import dataclass
 
-from jobmeter.fleet.tail import Found, Got, Tail, Wanted
+from jobmeter.fleet.tail import LOG_PIECE, Found, Got, Tail, Wanted
 from jobmeter.fleet.told import Told
 from jobmeter.formats.steplines import LogReader
 from jobmeter.model.view import Event
@@ -29,7 +29,7 @@ class LogFile:
     """Reads the log of one rank."""
 
     def __init__(self, paths: tuple[str, ...]) -> None:
-        self._tail = Tail(paths)
+        self._tail = Tail(paths, LOG_PIECE)
         self._reader = LogReader()
         self._caught_up = False
         self._end = 0

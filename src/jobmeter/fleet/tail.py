@@ -10,7 +10,9 @@ from enum import Enum
 BLOCK = 4096
 """Requests begin at a multiple of this, as `dd` counts."""
 PIECE = 64 * BLOCK
-"""Bytes asked for at a time: small enough that parsing one delays nobody."""
+"""Bytes of a metrics file asked for at a time: small enough that parsing one delays nobody."""
+LOG_PIECE = 8 * BLOCK
+"""Bytes of a log: its lines cost a hundred times as much."""
 
 
 class TargetError(Exception):
@@ -63,8 +65,9 @@ class Piece:
 class Tail:
     """How far one growing file has been read."""
 
-    def __init__(self, paths: tuple[str, ...]) -> None:
+    def __init__(self, paths: tuple[str, ...], length: int = PIECE) -> None:
         self._candidates = paths
+        self._length = length
         self._path = ""
         self._begin = 0
         self._seen = b""
@@ -73,7 +76,7 @@ class Tail:
 
     def wanted(self) -> Wanted:
         """Ask for what follows, and for a little of what is known."""
-        return Wanted((self._path,) if self._path else self._candidates, self._begin)
+        return Wanted((self._path,) if self._path else self._candidates, self._begin, self._length)
 
     def take(self, got: Got) -> Piece | None:
         """Compare the answer with what is known; None where there is nothing to compare."""
@@ -89,7 +92,9 @@ class Tail:
         self._path = got.path
         restarted, self._restarted = self._restarted, False
         known = len(self._seen)
-        new = Piece(got.data[known:], self._begin + known, restarted=restarted, more=len(got.data) >= PIECE)
+        new = Piece(
+            got.data[known:], self._begin + known, restarted=restarted, more=len(got.data) >= self._length
+        )
         self._advance(got.data)
         return new
 
