@@ -9,6 +9,7 @@ import re
 from jobmeter.formats.steplines.row import Memory, Row
 
 _HEAD = re.compile(r"Timer '(?P<name>[^']*)':\s*$")
+_SAMPLING = frozenset(("Generating Images", "Generating Samples"))
 _LINE = re.compile(r"^\s*- (?P<seconds>\d+\.\d+)s avg - (?P<name>.+?), num = \d+\s*$")
 
 
@@ -31,3 +32,8 @@ def close(text: str, memory: Memory) -> Row | None:
     metrics: dict[str, int | float] = dict(memory.timers)
     memory.timers = {}
     return Row(metrics=metrics, step=memory.step)
+
+
+def is_sampling(words: str) -> bool:
+    """Tell the bar that counts the images a training draws to show how far it is."""
+    return words.strip(" :") in _SAMPLING

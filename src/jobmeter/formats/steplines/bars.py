@@ -70,6 +70,8 @@ class Bar:
     @property
     def is_training(self) -> bool:
         """Tell whether the bar is that of a training loop."""
+        if any(metrics.canonical(name) == metrics.LR for name in self.metrics):
+            return True  # only a loop that learns has a learning rate, whatever the run is called
         if _NOT_TRAINING.search(self.words):
             return False
         return bool(_TRAINING.search(self.words)) or any(map(_is_training_metric, self.metrics))

@@ -69,6 +69,8 @@ class State:
     """How many of them were used or dropped before the first that is kept."""
     rows: int = 0
     """Rows that bars number, so far."""
+    told: dict[str, str] = field(default_factory=dict)
+    """By type of event that is told once a step: what was last told, and at which step."""
 
 
 def pack(state: State) -> dict[str, object]:

@@ -10,6 +10,7 @@ from jobmeter.formats.steplines import (
     aitoolkit,
     bars,
     clocks,
+    happenings,
     held,
     milestones,
     numbering,
@@ -134,6 +135,8 @@ class Reader:
         details = milestones.parse(line.text) if line.piece.may_be_milestone else None
         if details is not None:
             self._tell("milestone", details, line)
+        elif line.piece.may_be_milestone:
+            self._tell_happening(line)
         if details is not None or not line.piece.may_be_row:
             return
         table = ultralytics.parse(line.text, line.memory) if line.memory.columns else None
@@ -198,6 +201,7 @@ class Reader:
     def _read_bars(self, found: list[Bar], line: _Line) -> None:
         is_nested = text.is_nested(line.piece.raw)
         for place, bar in enumerate(found):
+            self._tell_sampling(bar, line)
             if place == 0 and bar.is_fragment and line.memory.wrapped:
                 bar.words, line.memory.wrapped = line.memory.wrapped, ""
             if bar.is_training:
@@ -277,12 +281,42 @@ class Reader:
             )
         )
 
+    def _tell_happening(self, line: _Line) -> None:
+        """Tell what a line says happened, with the step it happened at."""
+        memory = line.memory
+        memory.saving = happenings.saving_step(line.text) or memory.saving
+        found = happenings.parse(line.text[:_LONGEST_LINE])
+        if found is None:
+            return
+        step = memory.step
+        known = [one.step for one in (memory, *self._state.memories.values()) if one.step is not None]
+        told = None if found.about is None else f"{max(known, default=None)} {found.about}"
+        if told is not None and self._state.told.get(found.type) == told:
+            return  # another rank, or another exception, says the same
+        if told is not None:
+            self._state.told[found.type] = told
+        if found.type == happenings.SAVED and memory.saving is not None:
+            step, memory.saving = memory.saving, None
+        self._tell(found.type, ({} if step is None else {"step": step}) | found.details, line)
+
+    def _tell_sampling(self, bar: Bar, line: _Line) -> None:
+        """Tell when a training stops to draw samples, and when it goes on."""
+        memory = line.memory
+        step: dict[str, object] = {} if memory.step is None else {"step": memory.step}
+        draws = bar.total is not None and aitoolkit.is_sampling(bar.words)
+        if draws and not memory.sampling and bar.position < (bar.total or 0):
+            memory.sampling = bar.total or 0
+            self._tell("sampling_start", step | {"images": memory.sampling}, line)
+        elif memory.sampling and ((draws and bar.position == bar.total) or bar.is_training):
+            self._tell("sampling_end", step | {"images": memory.sampling}, line)
+            memory.sampling = 0
+
     def _tell(self, kind: str, details: dict[str, object], line: _Line) -> None:
         timestamp = self._time(line)
         if timestamp is None:
             self.untimed.append((kind, details))
             return
-        self._events.append(Event(timestamp=timestamp, type=kind, details=details))
+        self._events.append(Event(timestamp=timestamp, type=kind, details=details, rank=line.rank))
 
     def _finish(self) -> None:
         self._numbers.release(before=None)

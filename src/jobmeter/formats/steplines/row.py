@@ -63,6 +63,10 @@ class Memory:
     bar_total: int | None = None
     bar_rate: dict[str, Number] = field(default_factory=dict)
     """The bar that numbers rows printed beside it."""
+    sampling: int = 0
+    """How many images are being drawn."""
+    saving: int | None = None
+    """The step whose checkpoint is being saved."""
     last_row: str = ""
     """The row before, word for word: some print each row twice."""
 

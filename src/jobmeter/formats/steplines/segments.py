@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from jobmeter.formats.steplines import happenings
+
 LONGEST_BYTES = 65_536
 _BLOCK_BYTES = 8_192
 _MOVES = re.compile(rb"(?:[\r\n]+|[\r\n](?:\x1b\[[0-9;]*[A-Za-z])+)+$")
@@ -32,7 +34,7 @@ _ROW_WORDS = (
     b"s/batch",
     b"step/s",
 )
-_MILESTONE_WORDS = (b"s]", b"ing step #", b"ed step #")
+_MILESTONE_WORDS = (b"s]", b"ing step #", b"ed step #", *happenings.WORDS)
 _WORDS = _ROW_WORDS + _MILESTONE_WORDS
 _WIDE_BLANK = 8
 
