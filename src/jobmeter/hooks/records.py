@@ -11,28 +11,11 @@ if TYPE_CHECKING:
     Record = dict[str, object]
 
 
-def hidden(name: str, value: object) -> object:
-    """Hide secrets in a plain value, by the name it goes by and by its looks."""
-    if isinstance(value, str):
-        return _hidden_text(name, value)
-    if isinstance(value, dict):
-        return {key: hidden(key, item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [hidden(name, item) for item in value]
-    return value
-
-
-def _hidden_text(name: str, text: str) -> str:
-    announced = f"{name}="
-    redacted = redaction.redact_argv([announced + text])[0]
-    return redacted[len(announced) :] if redacted.startswith(announced) else redacted
-
-
 def document(given: object) -> "Record":
     """Turn a config of any make into a plain dict without secrets; one that has no names is kept under `config`."""
     found = values.plain(given)
     named = found if isinstance(found, dict) else {"config": found}
-    return {key: hidden(key, item) for key, item in named.items()}
+    return {key: redaction.redact_tree(item, key) for key, item in named.items()}
 
 
 class Told(dict[str, "Any"]):
