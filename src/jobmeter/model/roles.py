@@ -11,10 +11,10 @@ OTHER = "other"
 
 _WORKER_NAME = "pt_data_worker"
 _SPAWNED = "from multiprocessing.spawn import spawn_main"
+_FORK_SERVER = "from multiprocessing.forkserver import"
 _HELPERS = (
     "from multiprocessing.resource_tracker import",
     "from multiprocessing.semaphore_tracker import",
-    "from multiprocessing.forkserver import",
     "torch/_inductor/compile_worker",
 )
 _LAUNCHERS = (
@@ -49,10 +49,12 @@ def role(name: str, line: str, parent: Known | None) -> str | None:
         return None
     if _SPAWNED in line:
         return WORKER
+    if any(mark in line for mark in _HELPERS):
+        return OTHER  # their forks too: the compiler has a pool of its own
     if parent is not None and parent.line == line:
         # a fork: of the training, of a fork server, or of another worker
         return WORKER
-    if any(mark in line for mark in _HELPERS + _LAUNCHERS):
+    if _FORK_SERVER in line or any(mark in line for mark in _LAUNCHERS):
         return OTHER
     inside = parent is not None and parent.role in (MAIN, WORKER)
     return OTHER if inside else MAIN

@@ -14,6 +14,8 @@ SPAWN = (
 TRACKER = "/usr/bin/python3 -c from multiprocessing.resource_tracker import main;main(4)"
 SERVER = "/usr/bin/python3 -c from multiprocessing.forkserver import main; main(6, 7)"
 
+COMPILER = "/usr/bin/python /opt/torch/_inductor/compile_worker/__main__.py --pickler=torch --kind=fork"
+
 
 @pytest.mark.parametrize(
     ("name", "line", "parent", "expected"),
@@ -30,6 +32,8 @@ SERVER = "/usr/bin/python3 -c from multiprocessing.forkserver import main; main(
         ("python", TRAIN, Known(TRAIN, WORKER), WORKER),
         ("python", TRACKER, LOOP, OTHER),
         ("python3", SERVER, LOOP, OTHER),
+        ("python", COMPILER, LOOP, OTHER),
+        ("python", COMPILER, Known(COMPILER, OTHER), OTHER),
         ("python", "/usr/bin/python compile.py", LOOP, OTHER),
         ("torchrun", "/usr/bin/python /usr/bin/torchrun --nproc-per-node 2 train.py", None, OTHER),
         ("git", "git rev-parse HEAD", LOOP, None),
