@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from support.recorder import Home, lines
+from support.recorder import Home, lines, merged
 
 RANK = """
 import multiprocessing, os, subprocess, sys, time
@@ -52,3 +52,16 @@ def test_a_build_has_neither(home: Home) -> None:
         "-q", "--sample-interval", "0.1", "--report-interval", "0.3", "sh", "-c", "sleep 1 & wait"
     )
     assert (labels(done.folder, "proc_role"), labels(done.folder, "proc_rank")) == ({}, {})
+
+
+def test_recorders_that_one_launcher_started_share_a_job(home: Home) -> None:
+    step = {"SLURM_JOB_ID": "77", "SLURM_STEP_ID": "3", "SLURM_STEP_NUM_TASKS": "2"}
+    for rank in ("0", "1"):
+        environ = home.environ(**step, SLURM_PROCID=rank)
+        assert home.run("-q", "true", env=environ).code == 0
+    assert {merged(folder)["job_id"] for folder in home.folders()} == {"slurm-77.3"}
+
+
+def test_a_batch_script_is_a_job_of_its_own(home: Home) -> None:
+    done = home.run("-q", "true", env=home.environ(SLURM_JOB_ID="77", SLURM_PROCID="0", SLURM_NTASKS="2"))
+    assert done.run["job_id"] == done.run["run_id"]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from jobmeter.runfolder.writer import RunFolder
 
 _STORED_COMMAND_BYTES = 65536
+_LAUNCHED = ("RANK", "SLURM_STEP_ID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+"""Variables of which one is set where a launcher starts one process of several."""
 
 
 class Plan:
@@ -128,7 +130,7 @@ def start_record(
         "type": "start",
         "schema": writer.SCHEMA,
         "run_id": folder.run_id,
-        "job_id": options.job_id or folder.run_id,
+        "job_id": options.job_id or _launched_job_id() or folder.run_id,
         "command": stored_command(command),
         "cwd": _cwd(),
         **{key: value for key, value in named.items() if value is not None},
@@ -141,6 +143,17 @@ def start_record(
         "sample_interval": options.sample_interval,
         "report_interval": options.report_interval,
     }
+
+
+def _launched_job_id() -> str | None:
+    """Name the job as the launcher of several recorders does, so that they find together."""
+    if not any(name in os.environ for name in _LAUNCHED):
+        return None
+    from jobmeter.model import ranks
+    from jobmeter.probes import jobids
+
+    place = ranks.place(os.environ)
+    return None if place is None or place.world_size < 2 else jobids.shared(os.environ, "") or None
 
 
 def stored_command(command: list[str]) -> list[str]:
