@@ -68,7 +68,7 @@ def test_a_job_reads_from_top_to_bottom() -> None:
         "runs      3 on 3 hosts",
         "resumed   20261115T095002Z-000000 goes on from 20261115T095000Z-000000",
         "pace      rank 2 is the slowest: 33 % over the mean",
-        "memory    rank 0 is the largest: 0 % over the mean",
+        "memory    even",
         "loss      2 -> 0.5, rank 0",
         "together  5,250 tokens/s",
         "together  12 samples/s, told by 1 ranks",

@@ -11,6 +11,8 @@ from jobmeter.model import metrics, text, units
 from jobmeter.model.job import JobView, RankView
 from jobmeter.model.run import LIVE, Status
 
+LITTLE = 0.02
+"""What is less uneven than this is even."""
 MUCH = 0.1
 """From here on an imbalance is worth a colour."""
 FAR_BEHIND = 2
@@ -29,12 +31,10 @@ def _rows(view: JobView) -> Iterator[Row]:
     yield from _runs(view)
     if view.step_imbalance is not None:
         slowest = max(view.ranks, key=lambda one: one.step_seconds or 0.0)
-        body = f"rank {slowest.rank} is the slowest: {_percent(view.step_imbalance)} over the mean"
-        yield Row("pace", body, style=_tone(view.step_imbalance))
+        yield _uneven("pace", f"rank {slowest.rank} is the slowest", view.step_imbalance)
     if view.memory_imbalance is not None:
         largest = max(view.ranks, key=lambda one: one.memory_peak_bytes or 0)
-        body = f"rank {largest.rank} is the largest: {_percent(view.memory_imbalance)} over the mean"
-        yield Row("memory", body, style=_tone(view.memory_imbalance))
+        yield _uneven("memory", f"rank {largest.rank} is the largest", view.memory_imbalance)
     if view.loss is not None:
         yield Row("loss", f"{step_rows.course(metrics.LOSS, view.loss)}, rank {view.ranks[0].rank}")
     for quantity, added in view.throughput.items():
@@ -60,12 +60,11 @@ def _runs(view: JobView) -> Iterator[Row]:
         yield Row("resumed", text.clean(f"{later} goes on from {earlier}"))
 
 
-def _percent(share: float) -> str:
-    return units.format_percent(100 * share)
-
-
-def _tone(share: float) -> Style:
-    return Style.WARN if share >= MUCH else Style.PLAIN
+def _uneven(label: str, which: str, share: float) -> Row:
+    if share < LITTLE:
+        return Row(label, "even")
+    body = f"{which}: {units.format_percent(100 * share)} over the mean"
+    return Row(label, body, style=Style.WARN if share >= MUCH else Style.PLAIN)
 
 
 @dataclass(frozen=True, slots=True)
