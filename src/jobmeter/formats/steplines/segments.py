@@ -13,7 +13,7 @@ from jobmeter.formats.steplines import happenings
 
 LONGEST_BYTES = 65_536
 _BLOCK_BYTES = 8_192
-_MOVES = re.compile(rb"(?:[\r\n]+|[\r\n](?:\x1b\[[0-9;]*[A-Za-z])+)+$")
+_MOVES = re.compile(rb"(?:\x1b\[[0-9;]*[A-Za-z])+")
 _SEPARATOR = re.compile(rb"[\r\n]")
 _ROW_WORDS = (
     b"loss",
@@ -139,11 +139,20 @@ class Splitter:
         """Tell of the piece that begins somewhere: is it drawn over another one, and was that wiped."""
         if not position:
             return self.after_return, self.after_blank
-        # moves of the cursor alone, as between the bars of an evaluation and its training, draw nothing
-        last = _MOVES.sub(b"", block[:position])
-        last = last[max(last.rfind(b"\n"), last.rfind(b"\r")) + 1 :]
+        last = _last_drawn(block[:position])
         is_wiped = len(last) >= _WIDE_BLANK and not last.strip(b" ") if last else self.after_blank
         return block[position - 1 : position] == b"\r", is_wiped
+
+
+def _last_drawn(block: bytes) -> bytes:
+    """Find what was drawn last; moves of the cursor alone, as between two bars, draw nothing."""
+    while block:
+        block = block.rstrip(b"\r\n")
+        start = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
+        if not _MOVES.fullmatch(block, start):
+            return block[start:]
+        block = block[:start]
+    return b""
 
 
 def _places(block: bytes) -> list[int]:

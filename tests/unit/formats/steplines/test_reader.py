@@ -136,6 +136,11 @@ def test_bars_in_one_long_line_without_returns_are_found():
     assert len(steps) > 950  # a bar at a cut of the overlong line is lost
 
 
+def test_thousands_of_empty_lines_are_passed_over_in_no_time():
+    text = "\n" * 8_000 + "step: 1 loss: 0.5\n" + "\n\x1b[A\r" * 2_000 + "step: 2 loss: 0.4\n"
+    assert [step for _, step, _ in logtext.rows(text)] == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("prefix", "rank"),
     [
