@@ -1,15 +1,12 @@
 """`jobmeter.init` and `run.log` in real processes, alone and under `jobmeter run`."""
 
 import json
-import os
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from jobmeter.runfolder import reader
-from support.recorder import JOBMETER, Home, lines, merged, only_folder, wait_for
+from support.recorder import JOBMETER, Home, merged, wait_for
 from support.training import script, steps, told, train, whole_lines
 
 EXACT = """
@@ -141,98 +138,6 @@ def test_the_job_of_jobmeter_run_is_joined(home: Home) -> None:
     assert finish["status"] == "completed"
 
 
-def test_joining_adds_nothing_to_the_environment_of_the_job(home: Home) -> None:
-    env = home.environ()
-    done = home.run("-q", "env", env=env)
-    assert not [line for line in done.stdout.decode().splitlines() if line.startswith("JOBMETER_RUN")]
-
-
-def test_the_ranks_of_one_launch_join_one_run(home: Home) -> None:
-    one = ["env", "WORLD_SIZE=2", "LOCAL_RANK=1", "RANK=$rank", *script("jobmeter.init().log({'loss': 1.5})")]
-    line = 'for rank in 0 1; do env WORLD_SIZE=2 LOCAL_RANK=$rank RANK=$rank "$@" & done; wait'
-    done = home.run("-q", "sh", "-c", line, "sh", *one[4:])
-    assert done.code == 0
-    for rank in (0, 1):
-        (record,) = steps(done.folder, f"steps.{rank}.jsonl")
-        assert (record["rank"], record["metrics"]) == (rank, {"loss": 1.5})
-        (init,) = told(done.folder, "init", f"sdk.{rank}.jsonl")
-        assert (init["rank"], init["local_rank"], init["world_size"]) == (rank, rank, 2)
-    assert not (done.folder / "steps.jsonl").exists()
-
-
-def test_the_ranks_of_a_launch_alone_share_their_job(home: Home) -> None:
-    launch = {"WORLD_SIZE": "2", "SLURM_JOB_ID": "17", "SLURM_STEP_ID": "0"}
-    for rank in ("0", "1"):
-        train(home, "jobmeter.init().finish()", RANK=rank, LOCAL_RANK=rank, **launch)
-    assert [merged(folder)["job_id"] for folder in home.folders()] == ["slurm-17.0"] * 2
-
-
-def test_two_scripts_of_one_run_do_not_meet(home: Home) -> None:
-    text = "jobmeter.init().log({'who': int(__import__('sys').argv[1])})"
-    line = '"$@" 1 && "$@" 2'
-    done = home.run("-q", "sh", "-c", line, "sh", *script(text))
-    assert done.code == 0
-    files = sorted(path.name for path in done.folder.glob("steps*"))
-    assert files[0] == "steps.jsonl" or files[1] == "steps.jsonl"
-    assert len(files) == 2
-    assert sorted(record["metrics"]["who"] for name in files for record in steps(done.folder, name)) == [1, 2]
-
-
-def test_a_child_started_anew_joins_its_parents_run(home: Home) -> None:
-    text = """
-    import subprocess, sys
-    run = jobmeter.init()
-    run.log({"who": 0})
-    child = "import jobmeter; jobmeter.init().log({'who': 1})"
-    subprocess.run([sys.executable, "-c", child], check=True)
-    """
-    done = train(home, text)
-    (other,) = [path.name for path in done.folder.glob("steps.pid*.jsonl")]
-    assert steps(done.folder, other)[0]["metrics"] == {"who": 1}
-    assert steps(done.folder)[0]["metrics"] == {"who": 0}
-    assert done.run["status"] == "completed"
-
-
-def test_a_named_run_is_joined_where_no_ancestor_shows_it(home: Home, tmp_path: Path) -> None:
-    first = train(home, "jobmeter.init().finish()")
-    train(home, "jobmeter.init().log({'loss': 2})", JOBMETER_RUN=str(first.folder))
-    assert home.folders() == [first.folder]
-    assert len(list(first.folder.glob("steps.jsonl"))) == 1
-
-
-def test_forked_workers_log_into_files_of_their_own(home: Home) -> None:
-    text = """
-    import os
-    run = jobmeter.init(config={"a": 1})
-    for step in range(3):
-        run.log({"who": 0})
-    run.log({"held": 1}, commit=False)
-    children = []
-    for number in (1, 2):
-        pid = os.fork()
-        if not pid:
-            for step in range(2):
-                run.log({"who": number})
-            if number == 1:
-                os._exit(0)
-            raise SystemExit(0)
-        children.append(pid)
-    for pid in children:
-        os.waitpid(pid, 0)
-    run.log({"who": 0})
-    """
-    done = train(home, text)
-    assert [record["metrics"].get("who") for record in steps(done.folder)] == [0, 0, 0, 0]
-    assert steps(done.folder)[-1]["metrics"] == {"who": 0, "held": 1}
-    forked = sorted(done.folder.glob("steps.pid*.jsonl"))
-    assert sorted([r["metrics"]["who"] for r in steps(done.folder, path.name)] for path in forked) == [
-        [1, 1],
-        [2, 2],
-    ]
-    assert len(told(done.folder, "finish")) == 1
-    assert done.run["status"] == "completed"
-
-
 def test_threads_do_not_tear_each_others_lines(home: Home) -> None:
     text = """
     import sys, threading
@@ -320,83 +225,6 @@ def test_metrics_that_come_in_parts_are_one_step(home: Home) -> None:
     ]
 
 
-def test_after_finish_logging_is_refused_once_and_harmless(home: Home) -> None:
-    text = """
-    run = jobmeter.init()
-    run.log({"loss": 1})
-    run.finish()
-    for step in range(3):
-        run.log({"loss": 2}); run.event("x"); run.summary["a"] = 1; run.config.update(b=2)
-        jobmeter.log({"loss": float("nan")})
-    """
-    done = train(home, text)
-    assert done.err == "jobmeter: the run is finished: what is logged now is not kept\n"
-    assert len(steps(done.folder)) == 1
-
-
-def test_nothing_is_raised_for_what_cannot_be_kept_and_each_is_named_once(home: Home) -> None:
-    text = """
-    run = jobmeter.init()
-    for step in range(3):
-        run.log({"loss": 1.0, "text": "0.5", "nothing": None, "many": [1, 2]})
-        run.log("not a dict")
-        run.log({"loss": 2.0}, step="late")
-        run.log({"loss": 3.0}, step=0.5)
-    run.alert("t", level="LOUD")
-    jobmeter.init(mode="sideways")
-    """
-    done = train(home, text)
-    assert done.err.splitlines() == [
-        "jobmeter: metric text refused: the text '0.5' is not a number",
-        "jobmeter: metric nothing refused: None is not a number",
-        "jobmeter: metric many refused: a list is not a number",
-        "jobmeter: log takes a dict of metrics, not a str",
-        "jobmeter: step refused, the next one is taken: the text 'late' is not a number",
-        "jobmeter: alert level LOUD is none of DEBUG, INFO, WARN, ERROR",
-    ]
-    assert [record["step"] for record in steps(done.folder)] == list(range(9))
-
-
-def test_strict_raises_what_would_be_a_warning(home: Home) -> None:
-    text = """
-    from jobmeter.errors import UsageError
-    run = jobmeter.init(strict=True)
-    for call in (lambda: run.log({"text": "x"}), lambda: run.log({"a": 1}, step="x"), lambda: run.log([])):
-        try:
-            call()
-        except UsageError as error:
-            print(error)
-    """
-    done = train(home, text)
-    assert done.out.splitlines() == [
-        "metric text refused: the text 'x' is not a number",
-        "step refused, the next one is taken: the text 'x' is not a number",
-        "log takes a dict of metrics, not a list",
-    ]
-    assert done.err == ""
-
-
-@pytest.mark.parametrize("how", ["argument", "variable"])
-def test_a_disabled_run_keeps_nothing(how: str, home: Home) -> None:
-    text = """
-    import sys
-    run = jobmeter.init(config={"a": 1}, mode=sys.argv[1] or None)
-    run.log({"text": object()}); run.event("x"); run.alert("y"); run.summary["z"] = 1; run.config.update(b=2)
-    print(dict(run.config), run.folder, run.rank, run.id)
-    run.finish()
-    """
-    mode = "disabled" if how == "argument" else ""
-    environ = {} if how == "argument" else {"JOBMETER_MODE": "disabled"}
-    done = train(home, text, mode, **environ)
-    assert (done.out, done.err) == ("{'a': 1, 'b': 2} None 0 disabled\n", "")
-    assert home.folders() == []
-
-
-def test_without_init_the_module_functions_say_so_once(home: Home) -> None:
-    done = train(home, "jobmeter.log({'a': 1}); jobmeter.event('x'); jobmeter.alert('y'); jobmeter.finish()")
-    assert done.err == "jobmeter: jobmeter.log without a run: call jobmeter.init() first\n"
-
-
 def test_a_resumed_run_counts_on_and_names_the_earlier_one(home: Home) -> None:
     text = """
     import sys
@@ -418,71 +246,6 @@ def test_a_resumed_run_counts_on_and_names_the_earlier_one(home: Home) -> None:
         assert told(first.parent / newest, "init")[0]["resumed"] in [folder.name for folder in home.folders()]
     done = train(home, text.replace('"n"', '"other"'), "must")
     assert done.err.startswith("jobmeter: cannot resume: no earlier run of this project and name in ")
-
-
-def test_the_recorder_is_no_child_of_the_training_and_ends_with_it(home: Home) -> None:
-    text = """
-    import os, time
-    run = jobmeter.init()
-    try:
-        print("child", os.waitpid(-1, os.WNOHANG))
-    except ChildProcessError:
-        print("none", flush=True)
-    input()
-    os._exit(0)
-    """
-    process = subprocess.Popen(
-        script(text), env=home.environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "none\n"
-    folder = only_folder(home.path)
-    wait_for(lambda: len(lines(folder / "run.jsonl")) >= 3)
-    recorder = merged(folder)["recorder"]["pid"]
-    assert recorder != process.pid
-    assert os.getsid(recorder) != os.getsid(process.pid)
-    assert {os.readlink(f"/proc/{recorder}/fd/{fd}") for fd in (0, 1, 2)} == {"/dev/null"}
-    os.kill(recorder, signal.SIGTERM)  # a batch system tells everybody: the recorder stays for the training
-    process.communicate("\n")
-    wait_for(lambda: merged(folder).get("type") == "end")
-    assert merged(folder)["status"] == "completed"
-    wait_for(lambda: not Path(f"/proc/{recorder}").exists())
-
-
-def test_a_training_whose_recorder_was_killed_still_runs(home: Home) -> None:
-    text = """
-    import os
-    run = jobmeter.init()
-    run.log({"loss": 1.0})
-    print("ready", flush=True)
-    input()
-    run.log({"loss": 2.0})
-    """
-    process = subprocess.Popen(
-        script(text), env=home.environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    folder = only_folder(home.path)
-    wait_for(lambda: len(lines(folder / "run.jsonl")) >= 3)
-    recorder = merged(folder)["recorder"]["pid"]
-    os.kill(recorder, signal.SIGKILL)
-    wait_for(lambda: not Path(f"/proc/{recorder}").exists())
-    assert reader.read_run_and_finality(folder)[0].status.value == "running"
-    assert not reader.read_run_and_finality(folder)[1]
-    process.communicate("\n")
-    run, final = reader.read_run_and_finality(folder)
-    assert (process.returncode, run.status.value, final) == (0, "completed", True)
-    assert len(steps(folder)) == 2
-
-
-def test_settings_that_are_broken_are_said_and_the_training_goes_on(home: Home) -> None:
-    done = train(
-        home, "run = jobmeter.init(); run.log({'a': 1}); run.finish()", JOBMETER_SAMPLE_INTERVAL="often"
-    )
-    assert done.err.startswith("jobmeter: bad value for JOBMETER_SAMPLE_INTERVAL: often; use a duration")
-    assert done.run["status"] == "completed"
-    assert done.run["sample_interval"] == 1.0
 
 
 def test_importing_jobmeter_imports_nothing_else() -> None:

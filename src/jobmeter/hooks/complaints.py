@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
+_MOST = 100
+"""A script that names its metrics after its steps would be told for ever, and remembered for ever."""
+
+
 class Complaints:
     """What a run has complained about so far."""
 
@@ -27,10 +31,12 @@ class Complaints:
         """Tell a sentence, once per what it is about; as an error where the script is to be strict."""
         if self.strict:
             raise UsageError(sentence)
-        if (about or sentence) in self._said:
+        if (about or sentence) in self._said or len(self._said) >= _MOST:
             return
         self._said.add(about or sentence)
         say(sentence)
+        if len(self._said) == _MOST:
+            say("so much was refused that no more of it is said")
 
     def failed(self, error: JobmeterError) -> None:
         """Tell an expected error with its hint."""
@@ -56,6 +62,8 @@ class Complaints:
 
 def say(sentence: str) -> None:
     """Print one line of our own."""
+    if sys.stderr is None:
+        return  # a daemon: `print` would take stdout instead, which is the script's
     try:
         print(f"jobmeter: {sentence}", file=sys.stderr, flush=True)
     except (OSError, ValueError):

@@ -73,7 +73,11 @@ class Endings:
         self._excepthook(kind, error, trace)
 
     def _on_sys_exit(self, status: object = None, /) -> "NoReturn":
-        self._exit_code = _exit_code(status)
+        import threading
+
+        # in any other thread it ends that thread only
+        if threading.current_thread() is threading.main_thread():
+            self._exit_code = _exit_code(status)
         self._exit(status)
 
     def _at_exit(self) -> None:

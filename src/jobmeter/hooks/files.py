@@ -4,6 +4,7 @@ The first process of a rank gets `sdk.jsonl` and `steps.jsonl` (`sdk.3.jsonl` fo
 any other, a fork or a second script of the same run, the same with its pid: `steps.pid4711.jsonl`.
 """
 
+import errno
 import os
 
 from jobmeter.hooks import linefiles
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
 class Files:
     """Makes the files of this process when their first line comes."""
 
-    __slots__ = ("_failed", "_label", "_open", "folder")
+    __slots__ = ("_failed", "_label", "_lost", "_open", "folder")
 
     def __init__(self, folder: str, rank_label: str, failed: "Callable[[OSError], None]") -> None:
         self.folder = folder
         self._label = rank_label
         self._failed = failed
         self._open: dict[str, OneFile] = {}
+        self._lost: dict[str, int] = {}
 
     def put(self, what: str, line: bytes) -> None:
         """Append a line to `sdk` or `events`."""
@@ -44,7 +46,7 @@ class Files:
                 return linefiles.create(os.path.join(self.folder, name), self._failed, mapped=mapped)
             except FileExistsError:
                 continue  # another process has it, or had it
-        raise FileExistsError(17, "no name is left for a file")
+        raise FileExistsError(errno.EEXIST, "no name is left for a file")
 
     def _names(self, what: str) -> list[str]:
         label = f".{self._label}" if self._label else ""
@@ -54,9 +56,16 @@ class Files:
         # in a container every process may be pid 7
         return [first, f"{mine}.jsonl", *(f"{mine}-{number}.jsonl" for number in range(2, 100))]
 
+    def lose(self, what: str) -> None:
+        """Count a line whose file could not be made."""
+        self._lost[what] = self._lost.get(what, 0) + 1
+
     def dropped(self) -> dict[str, int]:
         """Count the lines that did not reach the disk, by file."""
-        return {what: file.dropped for what, file in self._open.items() if file.dropped}
+        counts = dict(self._lost)
+        for what, file in self._open.items():
+            counts[what] = counts.get(what, 0) + file.dropped
+        return {what: count for what, count in counts.items() if count}
 
     def close(self) -> None:
         """Cut the files to what was written."""
@@ -68,4 +77,4 @@ class Files:
         """Leave the parent's files to the parent."""
         for file in self._open.values():
             file.forget()
-        self._open = {}
+        self._open, self._lost = {}, {}

@@ -8,6 +8,7 @@ from jobmeter.config import redaction
 from jobmeter.hooks import records
 from jobmeter.hooks.complaints import Complaints
 from jobmeter.hooks.steplog import StepLog, encode
+from jobmeter.recording import guard
 from jobmeter.runfolder import writer
 
 TYPE_CHECKING = False
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from jobmeter.hooks.standalone import Recorder
 
 _LEVELS = ("DEBUG", "INFO", "WARN", "ERROR")
+_LONGEST_TEXT = 4096
 
 
 class Run(StepLog):
@@ -34,8 +36,8 @@ class Run(StepLog):
     ) -> None:
         super().__init__(files, complaints, rank=identity.rank, first_step=identity.first_step)
         self.identity = identity
-        self.config = records.Told(self._config_changed)
-        self.summary = records.Told(self._summary_changed)
+        self.config = records.Told(self._config_changed, self._named)
+        self.summary = records.Told(self._summary_changed, self._named)
         self._recorder = recorder
         self._owner = os.getpid()
         self._dirty: dict[str, object] = {}
@@ -127,7 +129,11 @@ class Run(StepLog):
             return None
         self.config.adopt(given)
         self._event_config = True
-        return records.document(self.config)
+        return self._complaints.attempt("the config", records.document, self.config)
+
+    def _named(self, given: object) -> dict[str, object]:
+        """Read the names of a config; asking an object of the script's for itself may fail in any way."""
+        return self._complaints.attempt("the config", records.named, given) or {}
 
     def introduce(self, record: dict[str, object]) -> None:
         """Write who this process is: the first record of its `sdk.jsonl`, which descendants find the run by."""
@@ -166,6 +172,7 @@ class Run(StepLog):
             try:
                 self._files.put(what, line)
             except OSError as error:
+                self._files.lose(what)
                 self._complaints.not_kept(error)
 
     # ------------------------------------------------------------------ the end
@@ -213,11 +220,12 @@ class Run(StepLog):
         self._lock.release()
 
     def exception(self, error: BaseException) -> None:
-        """Keep what ended the training as an event."""
+        """Keep what ended the training as an event; one that cannot say what it is, by its type and place."""
         frame = error.__traceback__
         while frame is not None and frame.tb_next is not None:
             frame = frame.tb_next
-        details = {"type": type(error).__name__, "text": redaction.redact_text(str(error))[:4096]}
+        text = guard.attempt(lambda: str(error), lambda _: None) or ""
+        details = {"type": type(error).__name__, "text": redaction.redact_text(text)[:_LONGEST_TEXT]}
         if frame is not None:
             code = frame.tb_frame.f_code
             details["where"] = f"{code.co_filename}:{frame.tb_lineno} in {code.co_name}"

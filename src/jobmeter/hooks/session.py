@@ -65,8 +65,8 @@ def init(  # noqa: PLR0913  # the shape people know
     asked = _Asked(
         {"project": project, "name": name, "group": group, "job_type": job_type, "notes": notes},
         config=config,
-        tags=_tags(tags),
-        folder=None if dir is None else os.fspath(dir),
+        tags=tags,
+        folder=dir,
         resume="allow" if resume is True else resume or None,
         job_id=job_id,
     )
@@ -91,8 +91,8 @@ class _Asked:
         named: dict[str, str | None],
         *,
         config: object,
-        tags: dict[str, str],
-        folder: str | None,
+        tags: "Mapping[str, object] | Iterable[str] | None",
+        folder: str | os.PathLike[str] | None,
         resume: str | None,
         job_id: str | None,
     ) -> None:
@@ -126,6 +126,9 @@ def _tags(given: "Mapping[str, object] | Iterable[str] | None") -> dict[str, str
 def _begin(asked: _Asked, complaints: Complaints) -> Run | None:
     """Join a run or start one; None where no run can be kept, which was told then."""
     options = _options(asked, complaints)
+    named = os.environ.get("JOBMETER_RUN")
+    if named and not joining.usable(named):
+        complaints.say(f"JOBMETER_RUN is no run folder that can be written to: {named}")
     folder = joining.find(os.environ, os.getpid())
     try:
         run = (
@@ -142,18 +145,19 @@ def _begin(asked: _Asked, complaints: Complaints) -> Run | None:
 
 def _options(asked: _Asked, complaints: Complaints) -> settings.Options:
     """Read the same settings as `jobmeter run`; what `init` was told comes first."""
-    argv = [] if asked.folder is None else ["--home", asked.folder]
+    given = None if asked.folder is None else os.fspath(asked.folder)
+    argv = [] if given is None else ["--home", given]
     try:
         options, _ = settings.parse(argv, os.environ, homes.working_directory())
     except JobmeterError as error:
         complaints.failed(error)
         plain = {option.name: option.default for option in settings.OPTIONS}
-        runs_home = homes.find_home(homes.working_directory(), os.environ, asked.folder)
+        runs_home = homes.find_home(homes.working_directory(), os.environ, given)
         options = settings.Options(plain, runs_home)
     options.project = asked.named["project"] or options.project
     options.name = asked.named["name"] or options.name
     options.message = asked.named["notes"] or options.message
-    options.tags = {**options.tags, **asked.tags}
+    options.tags = {**options.tags, **(complaints.attempt("taking the tags", _tags, asked.tags) or {})}
     options.job_id = asked.job_id or options.job_id
     return options
 

@@ -93,8 +93,8 @@ class StepLog:
         try:
             plain = commit and _PLAIN.issuperset(map(type, metrics.values()))
             body = encode(metrics) if plain else _NEEDS_CARE
-        except (TypeError, ValueError, AttributeError):
-            body = _NEEDS_CARE
+        except (TypeError, ValueError, AttributeError, RuntimeError):
+            body = _NEEDS_CARE  # a RuntimeError: another thread changes the dict meanwhile
         if (
             _NEEDS_CARE in body
             or self._pending
@@ -165,6 +165,7 @@ class StepLog:
         try:
             put = self._files.open("steps").put
         except OSError as error:
+            self._files.lose("steps")
             self._complaints.not_kept(error)
             return
         self._put = put
