@@ -6,6 +6,7 @@ training. While open, and after a crash, such a file ends in NUL bytes: the firs
 that cannot promise the room (network, copy on write) get plain writes.
 """
 
+import errno
 import mmap
 import os
 import time
@@ -33,7 +34,8 @@ _RETRY_SECONDS = 1.0
 _KEEPS_PROMISES = frozenset((b"ext2", b"ext3", b"ext4", b"f2fs", b"overlay", b"tmpfs", b"xfs"))
 """File systems on which a successful posix_fallocate means that writing into the mapping cannot fail."""
 
-_CREATE = os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_CREATE = os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_APPEND
+"""Appending also where lines are mapped: cut back to its last whole line, a file is written on from there."""
 
 
 class MappedLines:
@@ -178,7 +180,7 @@ class WrittenLines:
             return
         self.dropped += 1
         self._cut_back(written)
-        self._failed(OSError(28, "no space left on device"))
+        self._failed(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
 
     def _cut_back(self, written: int) -> None:
         try:
@@ -205,7 +207,7 @@ def create(path: str, failed: "Callable[[OSError], None]", *, mapped: bool) -> "
             # this file system, or this disk at this moment: a write tells which, line by line
             _cut(fd, 0)
             return WrittenLines(fd, failed)
-    return WrittenLines(os.open(path, os.O_WRONLY | os.O_APPEND | _CREATE, 0o600), failed)
+    return WrittenLines(os.open(path, os.O_WRONLY | _CREATE, 0o600), failed)
 
 
 def can_map(folder: str, proc: str = "/proc") -> bool:

@@ -1,6 +1,8 @@
 """Lines through a mapped file: whole, in order, and cut to length; NUL bytes only behind the last one."""
 
+import errno
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -116,6 +118,26 @@ def test_a_file_that_refuses_is_told_and_counted(tmp_path: Path) -> None:
     lines.put(b"lost\n")
     assert lines.dropped == 1
     assert [error.errno for error in errors] == [9]
+
+
+def test_a_line_that_fits_only_by_half_leaves_no_hole_behind(tmp_path: Path) -> None:
+    """A file that was to be mapped and could not be: its position must not stand behind its end."""
+    errors: list[OSError] = []
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # less than a window: no room can be set aside, and the second line fits by half
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        lines = linefiles.create(str(tmp_path / "f"), errors.append, mapped=True)
+        lines.put(b"first\n")
+        lines.put(b"second\n")
+        lines.put(b"3rd\n")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    lines.put(b"fourth\n")
+    lines.close()
+    assert isinstance(lines, linefiles.WrittenLines)
+    assert (tmp_path / "f").read_bytes() == b"first\n3rd\nfourth\n"
+    assert (lines.dropped, [error.errno for error in errors]) == (1, [errno.ENOSPC])
 
 
 def mountinfo(tmp_path: Path, fstype: str, device: int) -> str:
