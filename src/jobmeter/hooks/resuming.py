@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _MOST_FOLDERS = 500
 _TAIL_BYTES = 1 << 16
+_LONGEST_RECORD_BYTES = 1 << 24
 
 
 class Earlier:
@@ -29,7 +30,7 @@ class Earlier:
 
 def start_of(folder: str) -> "Record":
     """Read the first record of a run."""
-    return next(_records(os.path.join(folder, "run.jsonl")), {})
+    return _first_record(os.path.join(folder, "run.jsonl")) or {}
 
 
 def find(home: str, resume: str, named: "Record") -> Earlier | None:
@@ -65,10 +66,11 @@ def _names(folder: str) -> list[str]:
 
 
 def _told(folder: str) -> "Record | None":
-    """Read what the SDK said of itself in an earlier run."""
+    """Read what the SDK said of itself in an earlier run, and what the settings of that run said for it."""
     for name in sorted(_names(folder)):
         if name.startswith("sdk.") and name.endswith(".jsonl"):
-            return next(_records(os.path.join(folder, name)), None)
+            said = _first_record(os.path.join(folder, name))
+            return None if said is None else start_of(folder) | said
     return None
 
 
@@ -77,32 +79,47 @@ def _last_step(folder: str) -> int:
     steps = [-1]
     for name in _names(folder):
         if name.startswith("steps.") and name.endswith(".jsonl"):
-            last = [record.get("step") for record in _records(os.path.join(folder, name), tail=True)]
+            last = [record.get("step") for record in _last_records(os.path.join(folder, name))]
             steps += [step for step in last[-1:] if isinstance(step, int)]
     return max(steps)
 
 
-def _records(path: str, *, tail: bool = False) -> "Iterator[Record]":
-    """Read whole records of a file: from its beginning, or near its end."""
-    for line in _text(path, tail=tail).split(b"\n"):
-        try:
-            found = msgspec.json.decode(line)
-        except msgspec.DecodeError:
-            continue  # half a line, at either end
-        if isinstance(found, dict):
+def _first_record(path: str) -> "Record | None":
+    """Read the first record of a file, however long: that of the SDK holds the config."""
+    try:
+        with open(path, "rb") as file:
+            return _record(file.readline(_LONGEST_RECORD_BYTES))
+    except OSError:
+        return None
+
+
+def _last_records(path: str) -> "Iterator[Record]":
+    """Read whole records near the end of a file."""
+    for line in _tail(path).split(b"\n"):
+        found = _record(line)
+        if found is not None:
             yield found
 
 
-def _text(path: str, *, tail: bool) -> bytes:
-    """Read up to 64 KiB; a file that a crash left ends at its first NUL byte, up to a megabyte before its end."""
+def _record(line: bytes) -> "Record | None":
+    """Read one record; None for half a line."""
+    try:
+        found = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _tail(path: str) -> bytes:
+    """Read 64 KiB; a file that a crash left ends at its first NUL byte, up to a megabyte before its end."""
     try:
         with open(path, "rb") as file:
             size = file.seek(0, os.SEEK_END)
             back = _TAIL_BYTES
             while True:
-                file.seek(max(0, size - back) if tail else 0)
+                file.seek(max(0, size - back))
                 text = file.read(back).partition(b"\0")[0]
-                if text or not tail or back >= size:
+                if text or back >= size:
                     return text
                 back *= 4
     except OSError:

@@ -48,3 +48,20 @@ def test_the_last_step_is_found_before_a_megabyte_of_nul_bytes(tmp_path: Path) -
     torn = lines + b'{"step":50' + bytes(1 << 20)
     folder = make_run(tmp_path, "20261014T000000Z-aaaaaa", steps=torn)
     assert resuming.Earlier(str(folder)).next_step == 50_000
+
+
+def test_a_run_whose_project_came_from_the_settings_is_resumed(tmp_path: Path) -> None:
+    folder = make_run(tmp_path, "20261014T000000Z-aaaaaa")
+    (folder / "run.jsonl").write_text(json.dumps({"type": "start", "project": "p", "name": "old"}) + "\n")
+    (folder / "sdk.jsonl").write_text(json.dumps({"type": "init", "name": "n"}) + "\n")
+    found = resuming.find(str(tmp_path), "allow", {"project": "p", "name": "n"})
+    assert found is not None
+    assert found.run_id == "20261014T000000Z-aaaaaa"
+
+
+def test_a_run_with_a_large_config_is_resumed(tmp_path: Path) -> None:
+    folder = make_run(tmp_path, "20261014T000000Z-aaaaaa")
+    init = {"type": "init", "name": "n", "project": "p", "config": {"labels": "x" * 200_000}}
+    (folder / "sdk.jsonl").write_text(json.dumps(init) + "\n")
+    found = resuming.find(str(tmp_path), "allow", {"project": "p", "name": "n"})
+    assert found is not None
