@@ -104,9 +104,6 @@ def begin(folder: "RunFolder", options: "Options") -> None:
 
 def start_recorder(folder: str) -> Recorder | None:
     """Start the recorder of this process; None where it cannot be started."""
-    import _socket
-    import fcntl
-
     import jobmeter
 
     if not _is_interpreter() or sys.platform != "linux":
@@ -122,23 +119,36 @@ def start_recorder(folder: str) -> Recorder | None:
         folder,
         str(os.getpid()),
     ]
+    try:
+        return Recorder(_spawn_joined(words))
+    except OSError:
+        return None  # no shell, or no room for another process or descriptor
+
+
+def _spawn_joined(words: list[str]) -> int:
+    """Start the recorder with one end of a socket; give the other."""
+    import _socket
+    import fcntl
+
     ours, theirs = _socket.socketpair()
     held = {_CONTROL_FD: theirs.detach()}
     # the descriptor stays good when this process is gone and its pid another's
     process_fd = pidfd.open_pid(os.getpid())
     if process_fd is not None:
         held[_PROCESS_FD] = process_fd
-    # clear of the low numbers that the new process is given
-    given = {number: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for number, fd in held.items()}
+    given: dict[int, int] = {}
     try:
+        for number, fd in held.items():
+            # clear of the low numbers that the new process is given
+            given[number] = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10)
         _spawn(words, given)
     except OSError:
         ours.close()
-        return None
+        raise
     finally:
         for fd in (*held.values(), *given.values()):
             os.close(fd)
-    return Recorder(ours.detach())
+    return ours.detach()
 
 
 def _is_interpreter() -> bool:
