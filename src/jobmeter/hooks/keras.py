@@ -66,7 +66,7 @@ class JobmeterCallback(Callback):
 
     def _learning_rate(self) -> dict[str, object]:
         rate = getattr(getattr(self.model, "optimizer", None), "learning_rate", None)
-        return {} if rate is None else {"learning_rate": float(ops.convert_to_numpy(rate))}
+        return {} if rate is None else {"learning_rate": ops.convert_to_numpy(rate)}
 
     def _config(self) -> dict[str, object]:
         config: dict[str, object] = dict(self.params or {})
@@ -80,5 +80,5 @@ class JobmeterCallback(Callback):
 
 
 def _numbers(logs: "Mapping[str, Any] | None") -> dict[str, object]:
-    """Take the numbers out of the tensors of any backend."""
-    return {name: float(ops.convert_to_numpy(value)) for name, value in (logs or {}).items()}
+    """Take the values out of the tensors of any backend; what is not one number the run refuses by name."""
+    return {name: ops.convert_to_numpy(value) for name, value in (logs or {}).items()}

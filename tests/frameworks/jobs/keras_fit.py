@@ -22,13 +22,24 @@ class Batches(keras.callbacks.Callback):
         self.losses.append(float((logs or {})["loss"]))
 
 
+class Pair(keras.metrics.Metric):  # type: ignore[misc]  # keras has no types
+    """A metric that is two numbers, as a confusion matrix is many."""
+
+    def update_state(self, *_: Any, **__: Any) -> None:
+        """Keep nothing."""
+
+    def result(self) -> Any:
+        """Give both."""
+        return keras.ops.ones(2)
+
+
 def main(folder: str) -> None:
     """Fit 3 epochs of 5 batches with a falling learning rate."""
     keras.utils.set_random_seed(7)
     inputs = np.random.default_rng(1).normal(size=(20, 4)).astype("float32")
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)], name="line")
     schedule = keras.optimizers.schedules.ExponentialDecay(0.1, decay_steps=5, decay_rate=0.5)
-    model.compile(optimizer=keras.optimizers.SGD(schedule), loss="mse", metrics=["mae"])
+    model.compile(optimizer=keras.optimizers.SGD(schedule), loss="mse", metrics=["mae", Pair(name="pair")])
     batches = Batches()
     model.fit(
         inputs,
