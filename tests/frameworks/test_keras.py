@@ -51,11 +51,10 @@ def test_the_configuration_names_model_and_optimizer(fitted: Training) -> None:
 
 
 def test_a_metric_of_several_numbers_is_refused_and_the_training_goes_on(fitted: Training) -> None:
+    why = "a ndarray is not one number (can only convert an array of size 1 to a Python scalar)"
     said = fitted.finished.stderr.decode().splitlines()
     assert [line for line in said if line.startswith("jobmeter: metric")] == [
-        "jobmeter: metric pair refused: a ndarray is not one number "
-        "(can only convert an array of size 1 to a Python scalar)",
-        "jobmeter: metric val_pair refused: a ndarray is not one number "
-        "(can only convert an array of size 1 to a Python scalar)",
+        f"jobmeter: metric pair refused: {why}",
+        f"jobmeter: metric val_pair refused: {why}",
     ]
     assert fitted.series("pair") == {}
