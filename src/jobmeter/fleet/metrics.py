@@ -12,6 +12,7 @@ from numbers import Real
 from typing import TypeGuard
 
 from jobmeter.errors import UsageError
+from jobmeter.model import steps
 
 QUANTITIES = (
     "gpu_util",
@@ -23,7 +24,6 @@ QUANTITIES = (
 )
 """The fields that are measured; `_gb` counts in 2^30 bytes."""
 
-_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _NOT_BELOW_ZERO = frozenset(QUANTITIES) - {"training_loss"}
 _FULL_PERCENT = 100
 
@@ -69,7 +69,7 @@ class TrainingMetrics:
         """Name the fields that hold no finite number."""
         told = ((name, getattr(self, name)) for name in QUANTITIES)
         return tuple(
-            f"{name} is {_word(value)}"
+            f"{name} is {steps.as_json(value)}"
             for name, value in told
             if value is not None and not math.isfinite(value)
         )
@@ -89,7 +89,7 @@ class TrainingMetrics:
         for name in ("step", *QUANTITIES):
             value = getattr(self, name)
             if value is not None:
-                shown[name] = value if math.isfinite(value) else _word(value)
+                shown[name] = steps.as_json(value)
         return shown
 
     @classmethod
@@ -149,7 +149,11 @@ def quantity(name: str, raw: object) -> float | None:
         return None
     if not _is_number(raw):
         raise MetricError(f"{name} must be a number, not {_shown(raw)}")
-    value = raw if isinstance(raw, int) else float(raw)
+    try:
+        value = float(raw)
+    except OverflowError:
+        raise MetricError(f"{name} is too large: {_shown(raw)}") from None
+    value = raw if isinstance(raw, int) else value
     if name in _NOT_BELOW_ZERO and value < 0:
         raise MetricError(f"{name} must not be negative: {_shown(raw)}")
     if name == "gpu_util" and value > _FULL_PERCENT:
@@ -164,11 +168,8 @@ def _is_number(raw: object) -> TypeGuard[float]:
 
 def unworded(raw: object) -> object:
     """Turn the words that strict JSON uses for NaN and infinities back into numbers."""
-    return _WORDS.get(raw, raw) if isinstance(raw, str) else raw
-
-
-def _word(value: float) -> str:
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    found = steps.from_json(raw) if isinstance(raw, str) else None
+    return raw if found is None else found
 
 
 def _shown(raw: object) -> str:

@@ -16,6 +16,8 @@ _SHORT_NAMES = {"gpu_util": "gpu_util", "throughput_tokens_sec": "throughput", "
 """Averages that also stand at the top, under the names people know."""
 _SHORTEST_TREND = 3
 _STEADY_SHARE = 0.001
+_LARGEST_OF_TREND = 1e150
+"""The square of anything larger is no number any more."""
 
 
 def of_job(samples: Mapping[int, Sequence[TrainingMetrics]]) -> Shape:
@@ -61,10 +63,18 @@ def of_values(values: Sequence[float]) -> Shape:
         shape["not_finite"] = len(values) - len(finite)
     if not finite:
         return shape
-    shape |= {"average": fmean(finite), "min": min(finite), "max": max(finite), "last": finite[-1]}
-    if len(finite) >= _SHORTEST_TREND:
+    shape |= {"average": average(finite), "min": min(finite), "max": max(finite), "last": finite[-1]}
+    if len(finite) >= _SHORTEST_TREND and max(map(abs, finite)) < _LARGEST_OF_TREND:
         shape |= trend(finite)
     return shape
+
+
+def average(values: Sequence[float]) -> float:
+    """Average finite numbers, those included whose sum is none."""
+    try:
+        return fmean(values)
+    except OverflowError:
+        return sum(value / len(values) for value in values)
 
 
 def trend(values: Sequence[float]) -> Shape:

@@ -102,6 +102,23 @@ def test_numbers_that_are_not_finite_are_counted_and_not_averaged() -> None:
     assert statistics.of_values([math.nan]) == {"count": 1, "not_finite": 1}
 
 
+def test_numbers_whose_sum_or_square_is_none_still_have_an_average() -> None:
+    assert statistics.of_values([1.6e308, 1.6e308, 1.6e308, 1.6e308]) == {
+        "count": 4,
+        "average": 1.6e308,
+        "min": 1.6e308,
+        "max": 1.6e308,
+        "last": 1.6e308,
+    }
+    assert statistics.of_values([3e200, 0.0, 0.0]) == {
+        "count": 3,
+        "average": 1e200,
+        "min": 0.0,
+        "max": 3e200,
+        "last": 0.0,
+    }
+
+
 @pytest.mark.parametrize(
     ("values", "word"),
     [
