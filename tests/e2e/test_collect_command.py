@@ -98,6 +98,37 @@ def test_ctrl_c_ends_it_cleanly_and_the_run_can_be_read(home: Home, tmp_path: Pa
     assert listed["run_id"] == folder.name
 
 
+def test_under_nohup_a_hangup_does_not_end_it(home: Home, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    write(data, 0, 1, training_loss=1.0)
+    process = subprocess.Popen(
+        ["nohup", *JOBMETER, "collect", "--job", "J", "--ranks", hosts(tmp_path, f'0 = "{data}"')],
+        env=home.environ(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    wait_for(lambda: recorded(home, 1))
+    process.send_signal(signal.SIGHUP)
+    write(data, 0, 2, training_loss=1.0)
+    wait_for(lambda: recorded(home, 2))
+    process.send_signal(signal.SIGINT)
+    assert home.finish(process).code == 0
+
+
+def test_nobody_who_listens_is_no_reason_to_stop(home: Home, tmp_path: Path) -> None:
+    with collect(home, "--ranks", hosts(tmp_path, f'0 = "{tmp_path}/nothing"')) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        process.stderr.close()
+        folder = wait_for(lambda: next(iter(home.folders()), None))
+        wait_for(lambda: events(folder, "rank_missing"))
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read().decode() == f"{folder.name}  0 steps, 1 rank_missing\n"
+    assert process.returncode == 0
+
+
 def test_a_duration_ends_it_and_json_says_how_it_went(home: Home, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()

@@ -73,7 +73,10 @@ def _seconds(flag: str, text: str | None) -> float | None:
 
 
 def _say(sentence: str) -> None:
-    print(f"jobmeter: {sentence}", file=sys.stderr, flush=True)
+    try:
+        print(f"jobmeter: {sentence}", file=sys.stderr, flush=True)
+    except OSError:
+        return  # nobody listens any more, which is no reason to stop collecting
 
 
 def _silence(_: str) -> None:

@@ -176,7 +176,8 @@ class UGROAgentWithHealthMonitoring:
         if launched is None:
             await self._integration.register_job_end(job_name)
             return
-        launched.stop()
+        # a host that hangs must not hold up the looks at the others
+        await asyncio.to_thread(launched.stop)
         await self._integration.wait(job_name)
 
     def get_training_metrics(self, job_id: str, rank: int | None = None) -> Metrics:

@@ -61,9 +61,9 @@ class TrainingMetricsCollector:
         if running is not None and running.active:
             raise UsageError(f"job {job_id} is being collected already")
         chosen = self._targets(sorted(self.cluster) if ranks is None else ranks)
-        job = CollectedJob(job_id, sorted(chosen), self.config, self._around)
-        if self._listener is not None:
-            job.forward = self._listener(job_id)
+        self.clean_up()
+        forward = None if self._listener is None else self._listener(job_id)
+        job = CollectedJob(job_id, sorted(chosen), self.config, self._around, forward)
         self._jobs[job_id] = job
         job.start(self._pollers(job, chosen))
 
@@ -205,9 +205,13 @@ class TrainingMetricsCollector:
         }
 
     def clean_up(self) -> int:
-        """Let go of samples that are too old; gives how many went."""
+        """Let go of samples that are too old, and of stopped jobs that have none left; gives how many went."""
         now = self._around.clock()
-        return sum(h.clean_up(now) for job in self._jobs.values() for h in job.histories.values())
+        gone = sum(h.clean_up(now) for job in self._jobs.values() for h in job.histories.values())
+        self._jobs = {
+            job_id: job for job_id, job in self._jobs.items() if job.active or any(job.histories.values())
+        }
+        return gone
 
 
 def create_metrics_collector(

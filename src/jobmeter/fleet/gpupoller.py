@@ -62,7 +62,7 @@ class GpuPoller:
             raise
         except NotConnectedError:
             return  # the breakers of the ranks know why
-        except (TargetError, TimeoutError) as error:
+        except (TargetError, OSError) as error:  # no answer in time, or no process left to ask with
             self.absent = str(error) or "nvidia-smi gave no answer"
             self._breaker.failed(self.absent)
             return

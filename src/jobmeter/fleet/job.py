@@ -24,15 +24,20 @@ class CollectedJob:
     """Keeps what the pollers of one job find, and passes it on."""
 
     def __init__(
-        self, job_id: str, ranks: Sequence[int], config: MetricsCollectorConfig, around: Surroundings
+        self,
+        job_id: str,
+        ranks: Sequence[int],
+        config: MetricsCollectorConfig,
+        around: Surroundings,
+        forward: Listener | None = None,
     ) -> None:
+        """Begin empty; `forward` is who else wants to know."""
         self.job_id = job_id
         keep_seconds = config.cleanup_interval_hours * _HOUR_SECONDS
         self.histories = {rank: RankHistory(config.max_history_size, keep_seconds) for rank in ranks}
         self.alerts: deque[Alert] = deque(maxlen=_ALERTS)
         self.best_throughput: float | None = None
-        self.forward: Listener | None = None
-        """Who else wants to know."""
+        self._forward = forward
         self._config = config
         self._around = around
         self._watcher = Watcher(config)
@@ -120,28 +125,28 @@ class CollectedJob:
             for alert in self._watcher.look(sample):
                 self.alerts.append(alert)
                 self.happened("alert", {"rank": rank, "kind": alert.kind, "text": alert.sentence})
-        if self.forward is not None:
-            self.forward.told(rank, new, wall)
+        if self._forward is not None:
+            self._forward.told(rank, new, wall)
 
     def looked(self, endpoint: str, beat: Beat, wall: float) -> None:
         """Pass on that a look ended."""
-        if self.forward is not None:
-            self.forward.looked(endpoint, beat, wall)
+        if self._forward is not None:
+            self._forward.looked(endpoint, beat, wall)
 
     def saw_gpus(self, endpoint: str, look: GpuLook, of_ranks: Mapping[int, Gpu]) -> None:
         """Pass on what GPUs told."""
-        if self.forward is not None:
-            self.forward.saw_gpus(endpoint, look, of_ranks)
+        if self._forward is not None:
+            self._forward.saw_gpus(endpoint, look, of_ranks)
 
     def happened(self, kind: str, details: Details) -> None:
         """Pass on an event."""
-        if self.forward is not None:
-            self.forward.happened(kind, details)
+        if self._forward is not None:
+            self._forward.happened(kind, details)
 
     def log_said(self, rank: int, event: Event) -> None:
         """Pass on what a log tells."""
-        if self.forward is not None:
-            self.forward.log_said(rank, event)
+        if self._forward is not None:
+            self._forward.log_said(rank, event)
 
     def status(self) -> dict[str, object]:
         """Say how collecting goes."""

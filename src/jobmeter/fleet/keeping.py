@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobmeter.aggregation.summary import Summary
+from jobmeter.config import home as homes
 from jobmeter.config import options as settings
 from jobmeter.config import redaction
 from jobmeter.fleet import keys
@@ -18,7 +19,7 @@ from jobmeter.fleet.gpu import Gpu, GpuLook
 from jobmeter.fleet.listener import Beat, Details
 from jobmeter.fleet.targets import Target
 from jobmeter.fleet.told import FILE, GPU, Number, Told
-from jobmeter.model import moments
+from jobmeter.model import moments, steps
 from jobmeter.model.view import Event
 from jobmeter.probes.paths import Paths
 from jobmeter.recording import context, report, setup
@@ -78,7 +79,7 @@ class Keeper:
     def _start_record(self) -> Record:
         asked = self._asked
         words = ["--job-id", asked.job_id, "--home", asked.home, "--sample-interval", f"{asked.interval:g}"]
-        options, _ = settings.parse(words, os.environ, os.getcwd())
+        options, _ = settings.parse(words, os.environ, homes.working_directory())
         return setup.start_record(options, asked.command, self._folder, self._clock, Paths())
 
     def _context_record(self) -> Record:
@@ -123,7 +124,7 @@ class Keeper:
             "step": count if counted else one.step,
             "rank": rank,
             "source": COUNTED if counted and one.source == FILE else one.source,
-            "metrics": {name: worded(value) for name, value in trained.items()},
+            "metrics": {name: steps.as_json(value) for name, value in trained.items()},
         }
         if self._steps.append_line(json.dumps(record, allow_nan=False)):
             self.steps += 1
@@ -202,13 +203,6 @@ class Keeper:
         self._folder.write_info(report.info(self._start, self._context, end, headlines, path))
         self._steps.close()
         self._folder.close()
-
-
-def worded(value: Number) -> Number | str:
-    """Give a number as strict JSON can hold it."""
-    if math.isfinite(value):
-        return value
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def plain(raw: object) -> object:

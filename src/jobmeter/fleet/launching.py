@@ -37,7 +37,7 @@ class Launched:
         return {rank: code for rank, code in codes.items() if code is not None}
 
     def stop(self) -> None:
-        """Ask the commands that still run to end."""
+        """Ask the commands that still run to end; blocks as long as hosts take to answer."""
         for rank in self.running():
             process, target = self.processes[rank], self.targets[rank]
             if target.scheme is Scheme.LOCAL:
@@ -45,13 +45,7 @@ class Launched:
                 continue
             pid = self._pid(rank)
             if pid.isdecimal():
-                subprocess.run(
-                    ssh.command(target, f"kill {pid}", _CONNECT_SECONDS),
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    timeout=2 * _CONNECT_SECONDS,
-                    check=False,
-                )
+                _kill_there(target, pid)
 
     def _pid(self, rank: int) -> str:
         """Read the pid that the host told when the command began."""
@@ -90,8 +84,22 @@ def launch(
             launched.processes[rank] = start(target, words, places[rank], more)
         except OSError as error:
             launched.stop()
+            launched.close()
             raise UsageError(f"cannot start {words[0]} for rank {rank}: {reason_of(error)}") from None
     return launched
+
+
+def _kill_there(target: Target, pid: str) -> None:
+    try:
+        subprocess.run(
+            ssh.command(target, f"kill {pid}", _CONNECT_SECONDS),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=2 * _CONNECT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return  # a host that does not answer keeps its command
 
 
 def _told(job_id: str, rank: int, chosen: Mapping[int, Target]) -> dict[str, str]:

@@ -28,7 +28,9 @@ class Collected:
 class _Teller(Keeper):
     """Keeps everything, and says aloud what a person should not miss."""
 
-    say: Callable[[str], None]
+    def __init__(self, asked: Asked, clock: SystemClock, say: Callable[[str], None]) -> None:
+        super().__init__(asked, clock)
+        self._say = say
 
     def happened(self, kind: str, details: Details) -> None:
         """Keep an event and say it."""
@@ -36,7 +38,7 @@ class _Teller(Keeper):
         who = details.get("ranks", [details.get("rank")])
         ranks = ", ".join(map(str, who)) if isinstance(who, list) else ""
         words = details.get("text") or details.get("error") or details.get("target") or ""
-        self.say(f"{kind.replace('_', ' ')}: rank {ranks}: {words}")
+        self._say(f"{kind.replace('_', ' ')}: rank {ranks}: {words}")
 
 
 def run(
@@ -49,14 +51,15 @@ def run(
 async def _collect(
     hosts: Hosts, asked: Asked, duration_seconds: float | None, say: Callable[[str], None]
 ) -> Collected:
-    keeper = _Teller(asked, SystemClock())
-    keeper.say = say
+    keeper = _Teller(asked, SystemClock(), say)
     collector = TrainingMetricsCollector(
         hosts.cluster, hosts.config, policy=hosts.policy, listener=lambda _: keeper
     )
     stop = asyncio.Event()
     for number in _ENDING:
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        # what was ignored when we began (nohup, a background job of a script) stays so
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
     await collector.start_collection(asked.job_id)
     say(f"collecting {len(hosts.cluster)} ranks into {keeper.path or 'nothing: the disk is full'}")
     try:

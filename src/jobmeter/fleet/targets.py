@@ -173,15 +173,20 @@ def ranks(raw: object) -> list[int]:
     found: list[int] = []
     for part in str(raw).split(","):
         first, dash, last = part.strip().partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()) or len(part) > _LONGEST_RANKS:
+        if not first.isdecimal() or (dash and not last.isdecimal()) or len(part) > _LONGEST_SPAN:
             raise UsageError(f"cannot read the ranks {raw!r}", hint="write 0, 0-7 or 0,2,4")
-        found += range(int(first), int(last or first) + 1)
+        span = range(int(first), int(last or first) + 1)
+        if len(found) + len(span) > _MOST_RANKS:
+            raise UsageError(f"too many ranks: {raw}", hint=f"a job may have {_MOST_RANKS:,}")
+        found += span
     if not found or len(found) != len(set(found)):
         raise UsageError(f"cannot read the ranks {raw!r}", hint="write 0, 0-7 or 0,2,4")
     return found
 
 
-_LONGEST_RANKS = 15
+_LONGEST_SPAN = 15
+"""Letters of one span, blanks included."""
+_MOST_RANKS = 100_000
 
 
 def places(targets: Mapping[int, Target], config: MetricsCollectorConfig, job_id: str) -> dict[int, Place]:

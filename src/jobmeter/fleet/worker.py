@@ -24,7 +24,12 @@ class Worker:
         answer: asyncio.Future[T] = loop.create_future()
         self._busy = True
         # a daemon: a call that never returns must not keep the interpreter from ending
-        threading.Thread(target=self._run, args=(call, loop, answer), daemon=True).start()
+        thread = threading.Thread(target=self._run, args=(call, loop, answer), daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            self._busy = False
+            raise TargetError(f"no thread to look with: {error}") from None
         return await answer
 
     def _run(

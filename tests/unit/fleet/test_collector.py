@@ -13,7 +13,6 @@ import pytest
 from jobmeter.compat.collector import (
     BreakerPolicy,
     MetricsCollectorConfig,
-    TrainingMetrics,
     TrainingMetricsCollector,
     create_metrics_collector,
 )
@@ -21,38 +20,10 @@ from jobmeter.errors import UsageError
 from jobmeter.fleet import targets
 from jobmeter.fleet.tail import TargetError
 from jobmeter.fleet.worker import Worker
+from support.collecting import QUICK, latest, rank_status, step_of, write
 from support.eventually import eventually
 
-QUICK = MetricsCollectorConfig(collection_interval=0.03, collection_timeout=5)
 LOG_LINE = "Epoch [1/3] Step [{step}/200] Loss: {loss:.4f} LR: 1.99e-04 Throughput: 152.00 tokens/s\n"
-
-
-def write(folder: Path, rank: int, step: int, **more: object) -> None:
-    """Replace a rank's file as UGRO's trainer does."""
-    folder.mkdir(exist_ok=True)
-    record = {"timestamp": 1768910730.0 + step, "job_id": "j", "rank": rank, "step": step, **more}
-    partial = folder / f".{rank}"
-    partial.write_text(json.dumps(record) + "\n")
-    partial.rename(folder / f"metrics_rank{rank}.jsonl")
-
-
-def latest(collector: TrainingMetricsCollector, rank: int) -> TrainingMetrics | None:
-    found = collector.get_latest_metrics("j", rank)
-    assert found is None or isinstance(found, TrainingMetrics)
-    return found
-
-
-def step_of(collector: TrainingMetricsCollector, rank: int) -> int | None:
-    found = latest(collector, rank)
-    return None if found is None else found.step
-
-
-def rank_status(collector: TrainingMetricsCollector, rank: int) -> dict[str, object]:
-    ranks = collector.get_status("j")["ranks"]
-    assert isinstance(ranks, dict)
-    found = ranks[rank]
-    assert isinstance(found, dict)
-    return found
 
 
 def test_ranks_are_collected_each_step_once(tmp_path: Path) -> None:
@@ -144,95 +115,6 @@ def test_while_the_metrics_file_speaks_the_log_is_silent_and_takes_over_when_it_
         await collector.stop()
         told = [(one.step, one.sources["training_loss"]) for one in collector.get_history("j", 0)]
         assert told == [(3, "file"), (4, "log:ugro")]
-
-    asyncio.run(main())
-
-
-def nvidia_smi(folder: Path, script: str) -> str:
-    """Put an `nvidia-smi` on the search path."""
-    tool = folder / "bin" / "nvidia-smi"
-    tool.parent.mkdir()
-    tool.write_text(f"#!/bin/sh\n{script}\n")
-    tool.chmod(0o755)
-    return f"{tool.parent}:{os.environ['PATH']}"
-
-
-TWO_GPUS = """\
-echo '0, GPU-aaaa, 87, 40, 10035, 81559, 301.50, 54'
-echo '1, GPU-bbbb, 12, 3, 1024, 81559, [N/A], 44'
-"""
-
-
-def test_with_nothing_else_the_gpu_is_told_and_only_the_gpu(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", nvidia_smi(tmp_path, TWO_GPUS))
-
-    async def main() -> None:
-        collector = create_metrics_collector({"0-1": tmp_path / "nothing"}, QUICK)
-        await collector.start_collection("j", [0, 1])
-        await eventually(lambda: latest(collector, 1) is not None)
-        await collector.stop()
-        second = latest(collector, 1)
-        assert second is not None
-        told = {name: value for name, value in second.to_dict().items() if name != "timestamp"}
-        assert told == {"job_id": "j", "rank": 1, "gpu_util": 12, "gpu_mem_used_gb": 1.0}
-        assert second.sources == {"gpu_util": "nvsmi", "gpu_mem_used_gb": "nvsmi"}
-
-    asyncio.run(main())
-
-
-def test_the_gpu_completes_a_record_that_says_nothing_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", nvidia_smi(tmp_path, TWO_GPUS))
-
-    async def main() -> None:
-        cluster = {0: {"target": str(tmp_path), "gpu": 1}, 1: {"target": str(tmp_path), "gpu": "GPU-aaaa"}}
-        collector = create_metrics_collector(cluster, QUICK)
-        await collector.start_collection("j", [0, 1])
-        await eventually(lambda: latest(collector, 0) and latest(collector, 1))
-        write(tmp_path, 0, 1, training_loss=1.0)
-        write(tmp_path, 1, 1, training_loss=1.0, gpu_util=55)
-        await eventually(lambda: step_of(collector, 0) == 1 and step_of(collector, 1) == 1)
-        await collector.stop()
-        first, second = latest(collector, 0), latest(collector, 1)
-        assert first is not None
-        assert second is not None
-        assert (first.gpu_util, first.sources["gpu_util"], first.sources["training_loss"]) == (
-            12,
-            "nvsmi",
-            "file",
-        )
-        assert (second.gpu_util, second.sources["gpu_util"], second.sources["gpu_mem_used_gb"]) == (
-            55,
-            "file",
-            "nvsmi",
-        )
-
-    asyncio.run(main())
-
-
-@pytest.mark.parametrize("script", ["exec sleep 20", "echo 'No devices were found'; exit 6", "kill -9 $$"])
-def test_a_driver_that_hangs_or_fails_delays_no_look(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
-) -> None:
-    monkeypatch.setenv("PATH", nvidia_smi(tmp_path, script))
-
-    async def main() -> None:
-        config = MetricsCollectorConfig(collection_interval=0.03, collection_timeout=0.3)
-        collector = create_metrics_collector({0: tmp_path}, config)
-        await collector.start_collection("j", [0])
-        for step in range(1, 6):
-            write(tmp_path, 0, step, training_loss=1.0)
-            await eventually(lambda step=step: step_of(collector, 0) == step)
-        endpoints = collector.get_status("j")["endpoints"]
-        await eventually(lambda: collector.get_status("j")["endpoints"][0].get("no_gpus"))  # type: ignore[index]
-        assert isinstance(endpoints, list)
-        await collector.stop()
-        found = latest(collector, 0)
-        assert found is not None
-        assert found.gpu_util is None
 
     asyncio.run(main())
 
@@ -432,5 +314,52 @@ def test_a_slow_machine_misses_beats_and_does_not_make_up_for_them(tmp_path: Pat
         assert isinstance(after, int)
         assert after <= before + 1
         await collector.stop()
+
+    asyncio.run(main())
+
+
+def test_a_number_beyond_all_others_is_refused_and_no_rank_suffers(tmp_path: Path) -> None:
+    async def main() -> None:
+        collector = create_metrics_collector({"0-1": tmp_path}, QUICK)
+        write(tmp_path, 0, 1, training_loss=10**400, learning_rate=0.5)
+        write(tmp_path, 1, 1, training_loss=1e308)
+        await collector.start_collection("j", [0, 1])
+        await eventually(lambda: step_of(collector, 0) == 1 and step_of(collector, 1) == 1)
+        write(tmp_path, 1, 2, training_loss=-1e308)
+        await eventually(lambda: step_of(collector, 1) == 2)
+        await collector.stop()
+        first = latest(collector, 0)
+        assert first is not None
+        assert (first.training_loss, first.learning_rate) == (None, 0.5)
+        assert collector.get_job_statistics("j")["avg_loss"] == 0.0
+
+    asyncio.run(main())
+
+
+def test_a_stopped_job_is_forgotten_when_its_samples_are_too_old(tmp_path: Path) -> None:
+    async def main() -> None:
+        config = MetricsCollectorConfig(collection_interval=0.03, cleanup_interval_hours=0.2 / 3600)
+        collector = create_metrics_collector({0: tmp_path}, config)
+        write(tmp_path, 0, 1, training_loss=1.0)
+        await collector.start_collection("j", [0])
+        await eventually(lambda: step_of(collector, 0) == 1)
+        await collector.stop_collection("j")
+        await eventually(lambda: collector.clean_up() == 1)
+        assert collector.get_job_statistics("j") == {"status": "not_found"}
+        assert collector.get_statistics()["stored_jobs"] == 0
+
+    asyncio.run(main())
+
+
+def test_a_look_without_a_thread_fails_and_the_next_may_work() -> None:
+    async def main() -> None:
+        worker, before = Worker(), threading.stack_size()
+        threading.stack_size(1 << 46)
+        try:
+            with pytest.raises(TargetError, match="no thread to look with"):
+                await worker.do(lambda: 7)
+        finally:
+            threading.stack_size(before)
+        assert await worker.do(lambda: 7) == 7
 
     asyncio.run(main())

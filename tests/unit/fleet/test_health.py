@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -89,3 +90,46 @@ def test_stopping_the_monitoring_leaves_the_training_alone(tmp_path: Path) -> No
             await asyncio.sleep(0.01)
 
     asyncio.run(main())
+
+
+SSH = """#!/bin/sh
+for word; do last=$word; done
+case $last in
+"exec sh") exec sh;;
+"kill 77") sleep 1; kill "$(cat "$FOLDER/launched")";;
+*nvidia-smi*) exit 127;;
+*) echo $$ >"$FOLDER/launched"; echo 77; exec sleep 60;;
+esac
+"""
+
+
+def test_a_host_that_takes_its_time_to_stop_does_not_hold_up_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / "bin" / "ssh"
+    tool.parent.mkdir()
+    tool.write_text(SSH)
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("FOLDER", str(tmp_path))
+
+    async def main() -> None:
+        cluster = {0: tmp_path / "here", 1: "ssh://node/job"}
+        agent = UGROAgentWithHealthMonitoring(cluster, QUICK)
+        await agent.start_health_monitoring()
+        agent.launch_training("other", ranks=[0])
+        agent.launch_training("j", ranks=[1], command=["train"])
+        await eventually((tmp_path / "launched").exists)
+        before = looks(agent)
+        await agent.stop_training("j")
+        assert looks(agent) > before + 10  # a second has some thirty
+        assert await agent.wait_for_training("j") == {1: -15}
+        await agent.stop_health_monitoring()
+
+    asyncio.run(main())
+
+
+def looks(agent: UGROAgentWithHealthMonitoring) -> int:
+    collector = agent.get_health_status()["metrics_collector"]
+    assert isinstance(collector, dict)
+    return int(collector["statistics"]["total_collections"])

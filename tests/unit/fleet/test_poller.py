@@ -249,3 +249,16 @@ def test_a_file_that_may_not_be_read_is_broken(monkeypatch: pytest.MonkeyPatch) 
     scene.look()
     assert scene.ranks[0].breaker.state is State.OPEN
     assert scene.ranks[0].breaker.last_error == "m0: permission denied"
+
+
+def test_without_a_process_to_ask_with_gpus_are_absent_and_looking_goes_on() -> None:
+    class Crowded(Endpoint):
+        async def gpus(self) -> str:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    scene = Scene()
+    around = Surroundings(clock=lambda: scene.now, wall=lambda: 1.7e9, chance=lambda: 0.0)
+    settings = (MetricsCollectorConfig(), BreakerPolicy(failures=2))
+    poller = GpuPoller(Crowded(), scene.ranks, settings, scene.heard, around)
+    asyncio.run(poller.look())
+    assert poller.absent == "[Errno 11] Resource temporarily unavailable"

@@ -67,6 +67,13 @@ def test_ranks_that_cannot_be_are_refused(raw: object) -> None:
         targets.ranks(raw)
 
 
+@pytest.mark.parametrize("raw", ["0-99999999999", "0-60000,60001-120000"])
+def test_more_ranks_than_any_job_has_are_refused(raw: str) -> None:
+    with pytest.raises(UsageError, match="too many ranks") as refused:
+        targets.ranks(raw)
+    assert refused.value.hint == "a job may have 100,000"
+
+
 def test_a_rank_has_one_target() -> None:
     with pytest.raises(UsageError, match="rank 3 has two targets"):
         targets.cluster({"0-3": "/a", 3: "/b"})
