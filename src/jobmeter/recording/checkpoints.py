@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 SECONDS = 0.03
 """How long looking may take: the caller waits."""
 _MOST_ENTRIES = 4000
+_MOST_PARTS = 1000
 _MOST_FOUND = 1000
 _DEEPEST = 4
 _CLOCK_SLACK_SECONDS = 2.0
@@ -29,11 +30,11 @@ _OUTPUT_FLAGS = frozenset(
 
 
 class Checkpoint:
-    """One checkpoint; its step where its name tells one."""
+    """One checkpoint; its step where its name tells one, its size unless it has too many files to ask."""
 
     __slots__ = ("path", "size_bytes", "step", "written_at")
 
-    def __init__(self, path: str, size_bytes: int, step: int | None, written_at: float) -> None:
+    def __init__(self, path: str, size_bytes: int | None, step: int | None, written_at: float) -> None:
         self.path = path
         self.size_bytes = size_bytes
         self.step = step
@@ -41,8 +42,9 @@ class Checkpoint:
 
     def details(self) -> dict[str, object]:
         """Render what an event says of it."""
-        step = {} if self.step is None else {"step": self.step}
-        return {"path": self.path, "bytes": self.size_bytes, **step, "clock": "modification time"}
+        known = {"bytes": self.size_bytes, "step": self.step}
+        present = {name: value for name, value in known.items() if value is not None}
+        return {"path": self.path, **present, "clock": "modification time"}
 
 
 def roots(command: list[str], cwd: str) -> list[str]:
@@ -71,9 +73,11 @@ def find(places: list[str], since: float, seconds: float = SECONDS) -> list[Chec
 def _walk(place: str, since: float, deadline: float) -> "Iterator[Checkpoint]":
     waiting = [(place, 0)]
     looked = 0
-    while waiting and looked < _MOST_ENTRIES and time.monotonic() < deadline:
+    while waiting and looked < _MOST_ENTRIES:
         folder, depth = waiting.pop(0)
-        for entry in _entries(folder):
+        for entry in _entries(folder, _MOST_ENTRIES - looked):
+            if time.monotonic() >= deadline:
+                return
             looked += 1
             checkpoint = _checkpoint(entry, since)
             if checkpoint is not None:
@@ -82,10 +86,12 @@ def _walk(place: str, since: float, deadline: float) -> "Iterator[Checkpoint]":
                 waiting.append((entry.path, depth + 1))
 
 
-def _entries(folder: str) -> "list[os.DirEntry[str]]":
+def _entries(folder: str, most: int) -> "list[os.DirEntry[str]]":
+    """List a folder in order, or as much of it as may be looked at: a data set has millions of files."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
+            found = [entry for _, entry in zip(range(most), entries, strict=False)]
+            return sorted(found, key=lambda entry: entry.name)
     except OSError:
         return []  # gone, or not ours to look into
 
@@ -107,23 +113,24 @@ def _checkpoint(entry: "os.DirEntry[str]", since: float) -> Checkpoint | None:
             return None
         if entry.is_dir():
             named = entry.name.startswith(_FOLDERS) and step is not None
-            size, written_at = _weigh(entry.path) if named else (0, 0.0)
+            size, written_at = _weigh(entry.path) if named else (None, 0.0)
         else:
             named = suffix in _FILES and (step is not None or any(word in stem.lower() for word in _WORDS))
-            size, written_at = (entry.stat().st_size, entry.stat().st_mtime) if named else (0, 0.0)
+            size, written_at = (entry.stat().st_size, entry.stat().st_mtime) if named else (None, 0.0)
     except OSError:
         return None  # taken away between listing and asking
     return Checkpoint(entry.path, size, step, written_at) if named and written_at >= since else None
 
 
-def _weigh(folder: str) -> tuple[int, float]:
-    """Sum the files of a checkpoint's folder and find when the last was written."""
+def _weigh(folder: str) -> tuple[int | None, float]:
+    """Sum the files of a checkpoint's folder, unless there are too many, and find when the last was written."""
     size, written_at = 0, os.stat(folder).st_mtime
-    for entry in _entries(folder):
+    entries = _entries(folder, _MOST_PARTS + 1)
+    for entry in entries:
         status = entry.stat(follow_symlinks=False)
         size += status.st_size
         written_at = max(written_at, status.st_mtime)
-    return size, written_at
+    return (None if len(entries) > _MOST_PARTS else size), written_at
 
 
 def _step(name: str) -> int | None:

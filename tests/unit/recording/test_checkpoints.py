@@ -65,6 +65,23 @@ def test_a_place_that_is_not_there_has_none(tmp_path: Path) -> None:
     assert checkpoints.roots(["x"], "") == []
 
 
+def test_a_folder_of_very_many_files_is_looked_at_in_part(tmp_path: Path) -> None:
+    for number in range(4100):
+        (tmp_path / f"sample-{number}.pt").touch()
+    (tmp_path / "later").mkdir()
+    (tmp_path / "later" / "model.pt").touch()
+    found = checkpoints.find([str(tmp_path)], 0.0, seconds=10)
+    assert len(found) == 1000
+    assert "later" not in {os.path.basename(os.path.dirname(one.path)) for one in found}
+
+
+def test_a_checkpoint_of_too_many_files_has_no_size(tmp_path: Path) -> None:
+    for number in range(1001):
+        write(tmp_path / "step_3" / f"shard{number}.bin", 2)
+    (found,) = checkpoints.find([str(tmp_path)], 0.0, seconds=10)
+    assert found.details() == {"path": str(tmp_path / "step_3"), "step": 3, "clock": "modification time"}
+
+
 def test_looking_ends_in_time(tmp_path: Path) -> None:
     for number in range(50):
         write(tmp_path / f"d{number}" / "model-1.pt", 1)
