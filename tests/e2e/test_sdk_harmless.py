@@ -92,6 +92,12 @@ def test_settings_that_are_broken_are_said_and_the_training_goes_on(home: Home) 
     assert done.run["sample_interval"] == 1.0
 
 
+def test_keys_that_are_unknown_are_said_and_all_is_measured_instead(home: Home) -> None:
+    done = train(home, "jobmeter.init().finish()", JOBMETER_MEASUREMENTS="no_such")
+    assert done.err.startswith("jobmeter: unknown measurement: no_such")
+    assert (done.run["status"], done.run["samples"] >= 1) == ("completed", True)
+
+
 BROKEN = """
 class Broken:
     def keys(self):

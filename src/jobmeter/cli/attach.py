@@ -17,7 +17,7 @@ def main(argv: list[str]) -> int:
     if argv[:1] in (["-h"], ["--help"]):
         print(settings.help_text("attach [options] PID", __doc__ or ""))
         return 0
-    if argv[:1] == ["--into"]:
+    if len(argv) == 3 and argv[0] == "--into":
         return _serve(argv[1], int(argv[2]))
     options, words = settings.parse(argv, os.environ, home.working_directory())
     if len(words) != 1 or not words[0].isdecimal():

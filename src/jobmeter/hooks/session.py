@@ -189,6 +189,7 @@ def _alone(asked: _Asked, options: settings.Options, complaints: Complaints) -> 
 
     here = identity.place(os.environ)
     earlier = _earlier(asked, options, complaints)
+    _check_measurements(options, complaints)
     folder = writer.create(options.runs_home, time.time())
     if folder.path is None:
         raise RecordError("the disk is full: the training goes on, but nothing of it can be kept")
@@ -206,6 +207,17 @@ def _alone(asked: _Asked, options: settings.Options, complaints: Complaints) -> 
     run = _opened(who, folder.path, complaints, recorder)
     _introduce(run, asked, options, earlier)
     return run
+
+
+def _check_measurements(options: settings.Options, complaints: Complaints) -> None:
+    """Say what is wrong with the keys asked for: the recorder, which takes all instead, has nobody to tell."""
+    from jobmeter.probes.paths import Paths
+    from jobmeter.recording import setup
+
+    try:
+        setup.select(options, Paths())
+    except JobmeterError as error:
+        complaints.failed(error)
 
 
 def _opened(

@@ -9,6 +9,7 @@ import _signal
 import os
 import select
 
+from jobmeter.errors import JobmeterError
 from jobmeter.probes import procfs
 from jobmeter.probes.paths import Paths
 from jobmeter.recording import capture, setup, target
@@ -51,7 +52,10 @@ def serve(options: "Options", asker: target.Target, path: str, told: target.Told
     }
     plan = setup.Plan(options, folder, {**start, **ours}, paths)
     folder.run.append(ours)
-    plan.selection = setup.select(options, paths)
+    try:
+        plan.selection = setup.select(options, paths)
+    except JobmeterError:
+        plan.selection = None  # the SDK has said what is wrong with it: all that can be had is recorded
     timing = _timing(options, clock)
     began = start.get("clock")
     if isinstance(began, float | int):
