@@ -10,7 +10,7 @@ from jobmeter.cli.render import screen
 from jobmeter.errors import UsageError
 from jobmeter.model import text
 from jobmeter.model.panel import Chart
-from jobmeter.service import plot_output, plot_view, plotting, whole_files
+from jobmeter.service import plot_output, plot_told, plot_view, plotting, whole_files
 
 PIPE_COLUMNS = 80
 SMALLEST_ROWS = 12
@@ -27,8 +27,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", help="write an image or a page: .png, .svg, .pdf or .html"
     )
     parser.add_argument(
-        "--keys", metavar="KEY,...", help="plot these recorded keys instead of the usual panels"
+        "--keys", metavar="KEY,...", help="plot these instead: recorded keys, or metrics such as loss"
     )
+    parser.add_argument("--log", action="store_true", help="draw metrics of a training on a logarithmic axis")
     parser.add_argument("--width", type=int, metavar="N", help="columns in the terminal, pixels in an image")
     parser.add_argument("--height", type=int, metavar="N", help="rows in the terminal, pixels in an image")
     parser.add_argument(
@@ -42,11 +43,13 @@ def main(args: argparse.Namespace) -> int:
     output = Path(args.output) if args.output is not None else None
     _check(args, output)
     keys = _keys(args.keys)
-    view = plot_view.view(common.home_of(args), args.run, keys)
+    home = common.home_of(args)
+    view = plot_view.view(home, args.run, keys)
+    told = plot_told.of_run(home, args.run, view, keys)
     out = screen.standard_output()
     columns = args.width or out.width or PIPE_COLUMNS
     buckets = BUCKETS if output is not None or args.json else 2 * columns
-    chart = plotting.describe(view, keys=keys, buckets=buckets)
+    chart = plotting.describe(view, keys=keys, buckets=buckets, told=told, logarithmic=args.log)
     if args.json:
         common.print_json(plotting.shape(chart))
     elif output is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jobmeter.exporters import plot_axes, plot_canvas, plot_legend, plot_theme, plot_ticks
 from jobmeter.exporters.plot_theme import THEMES, Theme
 from jobmeter.model import text as texts
-from jobmeter.model.panel import Chart, Panel
+from jobmeter.model.panel import Chart, Mark, Panel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,8 +21,10 @@ WIDTH = 1400
 PANEL_HEIGHT = 118
 """Of a panel's axes where no height was asked for; in hundredths of an inch, as all of a layout."""
 LEFT, RIGHT, ROW, GAP = 86.0, 34.0, 17.0, 16.0
-HEADER, FOOT = 64.0, 22.0
+HEADER, FOOT, MARK_ROW = 64.0, 22.0, 11.0
 SWATCH, SPACE, LETTER, HEADING_LETTER, TITLE_LETTER = 20.0, 16.0, 5.7, 8.5, 11.0
+MARK_LETTER, CAPITAL = 5.4, 2.4
+"""A capital is wider than other letters by so much."""
 FACT_GAP = "  ·  "
 
 METADATA: dict[str, dict[str, Any]] = {
@@ -97,18 +99,20 @@ def _natural_height(chart: Chart, width: float) -> float:
 
 def _fixed_height(chart: Chart, width: float) -> float:
     """Add up all that is not axes."""
-    rows = sum(len(_legend_rows(made, width)) for made in chart.panels)
-    notes = len(chart.notes) + bool(chart.marks)
-    return HEADER + rows * ROW + len(chart.panels) * GAP + (ROW if chart.panels else 0) + notes * ROW + FOOT
+    rows = sum(len(_legend_rows(made, chart, width)) for made in chart.panels)
+    notes = len(chart.notes) + len(_mark_rows(chart, width))
+    marks = MARK_ROW if chart.marks and chart.panels else 0
+    below = (ROW if chart.panels else 0) + notes * ROW + FOOT
+    return HEADER + rows * ROW + len(chart.panels) * GAP + marks + below
 
 
-def _legend_rows(made: Panel, width: float) -> list[list[plot_legend.Item]]:
+def _legend_rows(made: Panel, chart: Chart, width: float) -> list[list[plot_legend.Item]]:
     """Deal the words above a panel into rows; the width of a word is estimated, so that pages agree."""
-    title, *items = plot_legend.items(made)
+    title, *items = plot_legend.items(made, chart)
     rows = [[title]]
-    used = LEFT + HEADING_LETTER * len(title.words)
+    used = LEFT + HEADING_LETTER * len(title.words) + SPACE
     for item in items:
-        needed = SWATCH + LETTER * len(item.words) + SPACE
+        needed = SWATCH + _estimated(item.words) + SPACE
         if used + needed > width - RIGHT:
             rows.append([])
             used = LEFT
@@ -117,6 +121,10 @@ def _legend_rows(made: Panel, width: float) -> list[list[plot_legend.Item]]:
     if made.note:
         rows.append([plot_legend.Item(plot_legend.Sign.NONE, made.note)])
     return rows
+
+
+def _estimated(words: str) -> float:
+    return LETTER * len(words) + CAPITAL * sum(letter.isupper() for letter in words)
 
 
 def _fill(page: Page, chart: Chart) -> None:
@@ -142,6 +150,8 @@ def _panels(page: Page, chart: Chart) -> None:
     tall = max(free / len(chart.panels), 20.0)
     for number, made in enumerate(chart.panels):
         _legend(page, chart, made)
+        if number == 0 and chart.marks:
+            page.y += MARK_ROW
         axes = page.figure.add_axes(
             (
                 LEFT / page.width,
@@ -152,7 +162,8 @@ def _panels(page: Page, chart: Chart) -> None:
         )
         plot_axes.draw(axes, chart, made, page.theme, tall)
         if number == 0:
-            plot_axes.number_marks(axes, chart, page.theme)
+            letters = int((page.width - LEFT - RIGHT) / MARK_LETTER)
+            plot_axes.label_marks(axes, chart, page.theme, letters)
         if number < len(chart.panels) - 1:
             axes.tick_params(labelbottom=False)
         page.y += tall + GAP
@@ -161,7 +172,7 @@ def _panels(page: Page, chart: Chart) -> None:
 
 def _legend(page: Page, chart: Chart, made: Panel) -> None:
     """Name the panel and its lines above the axes, where nothing can be covered."""
-    for row in _legend_rows(made, page.width):
+    for row in _legend_rows(made, chart, page.width):
         x = LEFT
         for item in row:
             if item.sign is plot_legend.Sign.TITLE:
@@ -196,18 +207,35 @@ def _swatch(page: Page, x: float, item: plot_legend.Item, colour: str) -> None:
         dot.set_markerfacecolor(page.theme.background if hollow else colour)
         page.figure.add_artist(dot)
         return
-    width = 1.2 if item.sign in dash else 2.4
+    peers = item.sign is plot_legend.Sign.PEERS
+    width = 1.2 if item.sign in dash or peers else 2.4
     ends = [x / page.width, (x + 14) / page.width]
-    page.figure.add_artist(Line2D(ends, [y, y], color=colour, lw=width, ls=dash.get(item.sign, "-")))
+    drawn = Line2D(ends, [y, y], color=colour, lw=width, ls=dash.get(item.sign, "-"))
+    drawn.set_alpha(plot_axes.PEER_ALPHA if peers else None)
+    page.figure.add_artist(drawn)
+
+
+def _mark_rows(chart: Chart, width: float) -> list[list[tuple[Mark, str]]]:
+    """Deal what happened into rows below the panels."""
+    rows: list[list[tuple[Mark, str]]] = []
+    used = width
+    for number, mark in enumerate(chart.marks if chart.panels else (), 1):
+        words = f"{number}  {plot_ticks.where(chart, mark.seconds)} {mark.label}"
+        needed = _estimated(words) + SPACE
+        if used + needed > width - RIGHT:
+            rows.append([])
+            used = LEFT
+        rows[-1].append((mark, words))
+        used += needed
+    return rows
 
 
 def _notes(page: Page, chart: Chart) -> None:
-    if chart.panels and chart.marks:
-        words = "    ".join(
-            f"{number}  {plot_ticks.moment(mark.seconds)} {mark.label}"
-            for number, mark in enumerate(chart.marks, 1)
-        )
-        page.say(LEFT, words, size=8.5, colour=page.theme.limit)
+    for row in _mark_rows(chart, page.width):
+        x = LEFT
+        for mark, words in row:
+            colour = page.theme.limit if mark.severe else page.theme.muted
+            x = page.say(x, words, size=8.5, colour=colour) + SPACE
         page.y += ROW
     for note in chart.notes:
         page.say(LEFT, note, size=8.5, colour=page.theme.muted)

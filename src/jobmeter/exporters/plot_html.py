@@ -85,6 +85,7 @@ def _data(chart: Chart) -> dict[str, object]:
     return {
         "seconds": chart.seconds,
         "started_at": chart.started_at,
+        "first_step": chart.first_step,
         "marks": [
             {"seconds": mark.seconds, "label": plot_canvas.printable(mark.label), "severe": mark.severe}
             for mark in chart.marks
@@ -98,13 +99,16 @@ def _data(chart: Chart) -> dict[str, object]:
 
 
 def _panel(chart: Chart, made: Panel) -> dict[str, object]:
-    items = plot_legend.items(made)
+    items = plot_legend.items(made, chart)
     return {
         "name": made.name,
         "heading": plot_canvas.printable(plot_ticks.heading(made)),
         "note": plot_canvas.printable(made.note),
         "quantity": made.quantity.value,
         "top": made.top,
+        "bottom": made.bottom,
+        "logarithmic": made.logarithmic,
+        "peers": plot_canvas.printable(made.peers),
         "limits": [{"value": limit.value} for limit in made.limits],
         "peaks": [{"value": p.value, "seconds": p.seconds, "sampled": p.sampled} for p in made.peaks],
         "words": [
@@ -121,12 +125,14 @@ def _line(chart: Chart, made: Panel, number: int) -> dict[str, object]:
     line = made.lines[number]
     written: dict[str, object] = {
         "label": plot_canvas.printable(line.label),
-        "key": line.key,
+        "key": plot_canvas.printable(line.key),
+        "teller": plot_canvas.printable(line.source),
         "about": plot_canvas.printable(line.about),
         "role": line.role.value,
         "step": line.step,
+        "named": line.role is not Role.STACKED and plot_legend.name_in(made, number) != line.label,
         "colour": plot_theme.slot_of(chart, made, number),
-        "rest": _largest(made, line),
+        "rest": line.figure or _largest(chart, made, line),
         "times": [round(seconds, 3) for seconds in line.times],
         "values": _numbers(line.values),
     }
@@ -135,10 +141,10 @@ def _line(chart: Chart, made: Panel, number: int) -> dict[str, object]:
     return written
 
 
-def _largest(made: Panel, line: Line) -> str:
+def _largest(chart: Chart, made: Panel, line: Line) -> str:
     """Say what stands beside a line while nothing is pointed at."""
-    for item, peak in zip(plot_legend.peak_items(made), made.peaks, strict=True):
-        if peak.sampled and peak.key == line.key:
+    for item, peak in zip(plot_legend.peak_items(made, chart), made.peaks, strict=True):
+        if peak.sampled and peak.key == line.key and line.role is Role.MAIN:
             return item.words
     high = [value for value in line.high or line.values if value is not None]
     return f"max {plot_ticks.tick(made.quantity, max(high))}" if high else ""
@@ -158,7 +164,7 @@ def _marks(chart: Chart) -> str:
         "marks",
         [
             f"<span{' class=severe' if mark.severe else ''}>{number}</span> "
-            f"{plot_ticks.moment(mark.seconds)} {_text(mark.label)}"
+            f"{plot_ticks.where(chart, mark.seconds)} {_text(mark.label)}"
             for number, mark in enumerate(chart.marks, 1)
         ],
     )
@@ -171,7 +177,7 @@ def _table(chart: Chart) -> str:
         f'<td class="number">{extremes}</td><td>{_text(line.about)}</td></tr>'
         for made in chart.panels
         for line in made.lines
-        if line.role is not Role.STACKED and (extremes := _extremes(made, line))
+        if line.role not in (Role.STACKED, Role.PEER) and (extremes := _extremes(made, line))
     )
     if not rows:
         return ""

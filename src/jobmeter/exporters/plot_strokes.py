@@ -1,6 +1,7 @@
 """Lines of a panel into dots of a raster, and the raster onto the page."""
 
 from dataclasses import dataclass
+from math import log
 
 from jobmeter.exporters.plot_canvas import Canvas, Raster
 from jobmeter.model.panel import Line, Role
@@ -25,7 +26,15 @@ class Scale:
 
     seconds: float
     top: float
+    bottom: float = 0.0
+    logarithmic: bool = False
     braille: bool = True
+
+    def height(self, value: float) -> float:
+        """Place a value between the two ends of the axis, 0 to 1."""
+        if self.logarithmic:
+            return log(max(value, self.bottom) / self.bottom) / (log(self.top / self.bottom) or 1.0)
+        return (value - self.bottom) / ((self.top - self.bottom) or 1.0)
 
     def column(self, seconds: float, columns: int) -> int:
         """Find the column of a moment."""
@@ -37,7 +46,7 @@ class Scale:
         """Find the row of a value, 0 at the top."""
         dots = 4 if self.braille else 2
         height = rows * dots - 1
-        place = (height - round(value / self.top * height)) // dots
+        place = (height - round(self.height(value) * height)) // dots
         return min(max(place, 0), rows - 1)
 
     def x(self, seconds: float, raster: Raster) -> float:
@@ -46,7 +55,7 @@ class Scale:
 
     def y(self, value: float, raster: Raster) -> float:
         """Place a value among the dots of a column, 0 at the bottom."""
-        return value / self.top * (raster.height - 1)
+        return self.height(value) * (raster.height - 1)
 
 
 def draw(raster: Raster, line: Line, scale: Scale, style: str, number: int) -> None:
@@ -70,7 +79,7 @@ def draw(raster: Raster, line: Line, scale: Scale, style: str, number: int) -> N
 def _dash(line: Line, number: int) -> int:
     if line.role is Role.MAIN:
         return 1
-    return 2 if line.role is Role.FAINT else DASHES[min(number, len(DASHES) - 1)]
+    return 2 if line.role in (Role.FAINT, Role.PEER) else DASHES[min(number, len(DASHES) - 1)]
 
 
 def _draw_step(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from jobmeter.exporters import plot_canvas, plot_legend, plot_strokes, plot_ticks
 from jobmeter.exporters.plot_canvas import Canvas, printable
 from jobmeter.model import text as texts
-from jobmeter.model.panel import Chart, Mark, Panel, Role
+from jobmeter.model.panel import Chart, Line, Mark, Panel, Role
 
 SMALLEST_COLUMNS = 40
 TWO_COLUMNS_FROM = 132
@@ -42,10 +42,11 @@ class Glyphs:
     between: str
     mark: str
     dot: str
+    peers: str
 
 
-UNICODE = Glyphs("│", "┤", "└", "─", "╌", "◆", "◇", "┊", "·")
-ASCII = Glyphs("|", "+", "+", "-", "-", "*", "o", ":", "-")
+UNICODE = Glyphs("│", "┤", "└", "─", "╌", "◆", "◇", "┊", "·", "⠤")
+ASCII = Glyphs("|", "+", "+", "-", "-", "*", "o", ":", "-", "..")
 
 TO_ASCII = str.maketrans({"…": "~", "·": "-", "°": "o", "µ": "u"})
 
@@ -114,7 +115,8 @@ def _foot(chart: Chart, style: Style) -> list[list[Item]]:
     rows: list[list[Item]] = []
     dot = style.glyphs.dot
     if chart.panels and chart.marks:
-        rows += _flow([_mark_item(number, mark) for number, mark in enumerate(chart.marks, 1)], style.columns)
+        marks = [_mark_item(chart, number, mark) for number, mark in enumerate(chart.marks, 1)]
+        rows += _flow(marks, style.columns)
     if chart.panels and chart.phases:
         phases = [
             (f"{dot} {p.label} {plot_ticks.moment(p.start)} to {plot_ticks.moment(p.end)}", DIM)
@@ -132,8 +134,8 @@ def _foot(chart: Chart, style: Style) -> list[list[Item]]:
     return rows
 
 
-def _mark_item(number: int, mark: Mark) -> Item:
-    text = f"{_mark_sign(number)} {plot_ticks.moment(mark.seconds)} {mark.label}"
+def _mark_item(chart: Chart, number: int, mark: Mark) -> Item:
+    text = f"{_mark_sign(number)} {plot_ticks.where(chart, mark.seconds)} {mark.label}"
     return printable(text), RED if mark.severe else ""
 
 
@@ -188,7 +190,7 @@ def _that_fit(chart: Chart, panels: list[Panel], style: Style, taken: int) -> tu
         blocks = _columns(panels[:count], style)
         width = _block_width(len(blocks), style)
         fixed = [
-            sum(len(_legend(made, width, style)) for made in block) + 1 + bool(chart.marks)
+            sum(len(_legend(chart, made, width, style)) for made in block) + 1 + bool(chart.marks)
             for block in blocks
         ]
         tallest = max(len(block) for block in blocks)
@@ -208,13 +210,13 @@ def _draw_blocks(
     width = _block_width(len(blocks), style)
     for index, block in enumerate(blocks):
         left = index * (width + GUTTER)
-        legends = [_legend(made, width, style) for made in block]
+        legends = [_legend(chart, made, width, style) for made in block]
         free = height - sum(len(legend) for legend in legends) - 1 - bool(chart.marks)
         # the first panels, CPU and memory, get the rows that do not divide
         heights = [free // len(block) + (number < free % len(block)) for number in range(len(block))]
         labels = [_labels(made, rows, style) for made, rows in zip(block, heights, strict=True)]
         gutter = max(texts.width(text) for label in labels for text in label.values()) + 1
-        letters = 2 if any(len(made.lines) > 1 for made in block) else 0
+        letters = 2 if any(_lettered(made) for made in block) else 0
         plot = plot_strokes.Area(left=left + gutter + 1, width=width - gutter - 1 - letters, rows=0, top=top)
         y = top
         for made, legend, rows, label in zip(block, legends, heights, labels, strict=True):
@@ -226,11 +228,11 @@ def _draw_blocks(
         _draw_time_axis(canvas, chart, plot.left, y, plot.width, style)
 
 
-def _legend(made: Panel, width: int, style: Style) -> list[list[Item]]:
+def _legend(chart: Chart, made: Panel, width: int, style: Style) -> list[list[Item]]:
     """Name the panel, its lines with their keys, its peak and its limit."""
     words = [
         (printable(_legend_text(made, item, style)), _legend_style(made, item))
-        for item in plot_legend.items(made)
+        for item in plot_legend.items(made, chart)
     ]
     return _flow(words, width, space=2 if style.compact else 3)
 
@@ -242,7 +244,9 @@ def _legend_text(made: Panel, item: plot_legend.Item, style: Style) -> str:
         plot_legend.Sign.BETWEEN: glyphs.between,
         plot_legend.Sign.LIMIT: glyphs.limit,
     }
-    letter = _letter(item.line) if item.line is not None and len(made.lines) > 1 else ""
+    letter = _letter(item.line) if item.line is not None and _lettered(made) else ""
+    if item.sign is plot_legend.Sign.PEERS:
+        letter = glyphs.peers
     return " ".join(part for part in (signs.get(item.sign, letter), item.words) if part)
 
 
@@ -257,18 +261,33 @@ def _letter(number: int) -> str:
 
 
 def _line_style(made: Panel, number: int) -> str:
-    if made.lines[number].role is Role.FAINT:
+    if made.lines[number].role in (Role.FAINT, Role.PEER):
         return DIM
     return LINE_STYLES[number % len(LINE_STYLES)]
 
 
+def _lettered(made: Panel) -> bool:
+    """Tell whether lines need letters: those of other ranks are named together and have none."""
+    return sum(line.role is not Role.PEER for line in made.lines) > 1
+
+
 def _labels(made: Panel, rows: int, style: Style) -> dict[int, str]:
     """Give the tick label of each row of a panel that has one."""
-    scale = plot_strokes.Scale(seconds=1.0, top=made.top, braille=style.unicode)
+    scale = _scale(made, 1.0, style)
     labels: dict[int, str] = {}
-    for value in plot_ticks.value_ticks(made.quantity, made.top, max(1, rows // 2 - (rows > 2))):
-        labels.setdefault(scale.row(value, rows), plot_ticks.tick(made.quantity, value))
+    for value, words in plot_ticks.panel_ticks(made, max(1, rows // 2 - (rows > 2))):
+        labels.setdefault(scale.row(value, rows), words)
     return labels
+
+
+def _scale(made: Panel, seconds: float, style: Style) -> plot_strokes.Scale:
+    return plot_strokes.Scale(
+        seconds=seconds,
+        top=made.top,
+        bottom=made.bottom,
+        logarithmic=made.logarithmic,
+        braille=style.unicode,
+    )
 
 
 def _draw_wall(canvas: Canvas, area: plot_strokes.Area, labels: dict[int, str], style: Style) -> None:
@@ -279,7 +298,7 @@ def _draw_wall(canvas: Canvas, area: plot_strokes.Area, labels: dict[int, str], 
 
 
 def _draw_panel(canvas: Canvas, chart: Chart, made: Panel, area: plot_strokes.Area, style: Style) -> None:
-    scale = plot_strokes.Scale(seconds=chart.seconds or 1.0, top=made.top, braille=style.unicode)
+    scale = _scale(made, chart.seconds or 1.0, style)
     for mark in chart.marks:
         column = area.left + scale.column(mark.seconds, area.width)
         for row in range(area.rows):
@@ -290,11 +309,11 @@ def _draw_panel(canvas: Canvas, chart: Chart, made: Panel, area: plot_strokes.Ar
             canvas.put(area.left, row, style.glyphs.limit * area.width, RED)
     raster = plot_canvas.Raster(area.width, area.rows, braille=style.unicode)
     # the main line last: where lines cross, its colour is the one seen
-    order = sorted(range(len(made.lines)), key=lambda n: (made.lines[n].role is Role.MAIN, -n))
+    order = sorted(range(len(made.lines)), key=lambda n: (_weight(made.lines[n]), -n))
     for number in order:
         plot_strokes.draw(raster, made.lines[number], scale, _line_style(made, number), number)
     plot_strokes.transfer(canvas, raster, area)
-    if len(made.lines) > 1:
+    if _lettered(made):
         _draw_letters(canvas, made, area, scale)
     for peak in made.peaks:
         column = scale.column(peak.seconds if peak.seconds is not None else chart.seconds, area.width)
@@ -302,13 +321,20 @@ def _draw_panel(canvas: Canvas, chart: Chart, made: Panel, area: plot_strokes.Ar
         canvas.put(area.left + column, area.top + scale.row(peak.value, area.rows), sign, BOLD)
 
 
+def _weight(line: Line) -> int:
+    return 0 if line.role is Role.PEER else 2 if line.role is Role.MAIN else 1
+
+
 def _draw_letters(canvas: Canvas, made: Panel, area: plot_strokes.Area, scale: plot_strokes.Scale) -> None:
     """Write each line's letter beside its last value, in the order of the values where they meet."""
     ends = [
         (next((value for value in reversed(line.values) if value is not None), 0.0), number)
         for number, line in enumerate(made.lines)
+        if line.role is not Role.PEER
     ]
-    ranked = sorted(ends, key=lambda end: (-end[0], end[1]))[: area.rows]
+    if len(ends) > area.rows:
+        return  # some letters without the others would mislead
+    ranked = sorted(ends, key=lambda end: (-end[0], end[1]))
     rows: list[int] = []
     for value, _ in ranked:
         rows.append(max(scale.row(value, area.rows), rows[-1] + 1 if rows else 0))
@@ -321,11 +347,12 @@ def _draw_letters(canvas: Canvas, made: Panel, area: plot_strokes.Area, scale: p
 def _draw_time_axis(canvas: Canvas, chart: Chart, left: int, y: int, width: int, style: Style) -> None:
     scale = plot_strokes.Scale(seconds=chart.seconds or 1.0, top=1.0, braille=style.unicode)
     canvas.put(left - 1, y, style.glyphs.corner + style.glyphs.floor * width, DIM)
-    for seconds in plot_ticks.time_ticks(0.0, chart.seconds, max(2, width // COLUMNS_PER_MOMENT)):
-        text = plot_ticks.moment(seconds)
+    for seconds, text in plot_ticks.axis_ticks(chart, max(2, width // COLUMNS_PER_MOMENT)):
         at = left + scale.column(seconds, width)
         begin = min(max(at - len(text) // 2, left), left + width - len(text))
         canvas.put(begin, y, text, DIM)
+    last = -1
     for number, mark in enumerate(chart.marks, 1):
-        at = left + scale.column(mark.seconds, width)
+        # marks of one column stand beside one another
+        last = at = max(left + scale.column(mark.seconds, width), last + 1)
         canvas.put(at, y + 1, _mark_sign(number), RED if mark.severe else DIM)

@@ -26,6 +26,8 @@ def slot_of(chart: Chart, made: Panel, number: int) -> str:
     A command keeps its colour in every stack of the chart.
     """
     line = made.lines[number]
+    if line.role is Role.PEER:
+        return "c0"
     if line.role is Role.FAINT or line.label == "other":
         return "cfaint"
     if line.role is Role.STACKED:
@@ -45,7 +47,7 @@ def colour_of(chart: Chart, made: Panel, number: int, theme: Theme) -> str:
     return {"cfaint": theme.faint, "ctext": theme.text}.get(slot) or theme.lines[int(slot[1:])]
 
 
-COLOURS = 7
+COLOURS = 8
 
 THEMES: dict[str, Theme] = {
     "dark": Theme(
@@ -57,7 +59,7 @@ THEMES: dict[str, Theme] = {
         faint="#7c8798",
         limit="#f87171",
         shade="#1c2430",
-        lines=("#5ea2ff", "#f2a33a", "#3fcf9b", "#c08bff", "#f583b6", "#4fd0e0", "#c7cf5f"),
+        lines=("#5ea2ff", "#f2a33a", "#3fcf9b", "#c08bff", "#f583b6", "#4fd0e0", "#c7cf5f", "#b9906b"),
     ),
     "light": Theme(
         background="#ffffff",
@@ -68,6 +70,6 @@ THEMES: dict[str, Theme] = {
         faint="#98a3b3",
         limit="#d6303c",
         shade="#f2f4f7",
-        lines=("#1f6fe5", "#d97a00", "#0a9669", "#8b45e0", "#d43a82", "#0e8fa8", "#7c8414"),
+        lines=("#1f6fe5", "#d97a00", "#0a9669", "#8b45e0", "#d43a82", "#0e8fa8", "#7c8414", "#8a5a32"),
     ),
 }

@@ -1,7 +1,8 @@
 """What a plot shows, before anything is drawn: panels of named lines, limits, peaks and marks.
 
-Times are seconds since the run began. A line says which key it came from, so that two methods of
-measuring the same thing can stand in one panel without being taken for each other.
+Times are seconds since the run began, or, where a training's steps have no times, steps. A line says which key it
+came from, so that two methods of measuring the same thing can stand in one panel without being taken for each
+other.
 """
 
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ class Quantity(Enum):
     WATTS = "watts"
     CELSIUS = "celsius"
     HERTZ = "hertz"
+    METRIC = "metric"
+    """What a training logged: its unit is known to whoever named it."""
     PLAIN = "plain"
     PLAIN_PER_SECOND = "1/s"
 
@@ -36,6 +39,8 @@ class Role(Enum):
     """The same question answered by another method, or a second thing of equal weight."""
     FAINT = "faint"
     """Context: true, but not what the panel is about (memory with the page cache in it)."""
+    PEER = "peer"
+    """The same of another rank or device: pale in the colour of the first line, and named together."""
     STACKED = "stacked"
     """One layer of who used it; layers are drawn on top of one another, in order."""
 
@@ -59,8 +64,12 @@ class Line:
     label: str
     key: str
     instance: str = ""
+    source: str = ""
+    """Who told a metric of a training: `sdk`, `log:hf`; empty for what was measured."""
     about: str = ""
     """What the key means, in the words of the run's own definition."""
+    figure: str = ""
+    """A number that says more of the line than its largest value does: `mean 95 %`."""
     role: Role = Role.MAIN
     step: bool = False
     """A rate: values[i] holds from times[i-1] to times[i]. Otherwise a gauge, read at times[i]."""
@@ -110,8 +119,13 @@ class Panel:
     lines: tuple[Line, ...]
     top: float
     """Where the axis ends: limits far above the lines are named, but do not flatten them."""
+    bottom: float = 0.0
+    """Where it begins: above 0 only for metrics, whose changes may be small beside their size."""
+    logarithmic: bool = False
     limits: tuple[Limit, ...] = ()
     peaks: tuple[Peak, ...] = ()
+    peers: str = ""
+    """The name that the lines of other ranks or devices share: `ranks 1-63`."""
     note: str = ""
 
 
@@ -125,7 +139,9 @@ class Chart:
     facts: tuple[str, ...]
     started_at: float | None
     seconds: float
-    """How long the axis is."""
+    """How long the axis is; of steps where it counts these."""
+    first_step: int | None = None
+    """Set where the axis counts steps instead of time: the step at its left end."""
     panels: tuple[Panel, ...]
     marks: tuple[Mark, ...] = ()
     phases: tuple[Phase, ...] = ()

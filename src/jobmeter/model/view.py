@@ -32,7 +32,9 @@ class Series:
     """Seconds each counter delta covers, so that a rate is values / spans; None for gauges."""
 
 
-SEVERE_EVENTS = frozenset(("memory_threshold", "oom_kill", "source_failed", "timeout"))
+SEVERE_EVENTS = frozenset(
+    ("alert", "gpu_error", "memory_threshold", "oom", "oom_kill", "source_failed", "timeout")
+)
 """Types of events that a person looking at a run should not miss."""
 
 

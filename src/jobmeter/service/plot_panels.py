@@ -11,7 +11,7 @@ from jobmeter.model.measurement import Kind, Measurement, Scope, Unit
 from jobmeter.model.panel import Line, Panel, Quantity, Role
 from jobmeter.model.run import Run
 from jobmeter.model.view import RunView, Series
-from jobmeter.service import plot_peaks, plot_series, plot_who
+from jobmeter.service import plot_gpu, plot_peaks, plot_series, plot_who
 from jobmeter.service.plot_source import Source
 
 CPU_TOOLS = ("cgroup", "wait", "proc", "psutil", "ps")
@@ -58,7 +58,7 @@ def keys_of(run: Run) -> frozenset[str]:
         used = m.scope is Scope.PROCESS and quantity in ("cputime", "rss")
         if counted or used or _is_pressure(m) or any(_is_io(m, word) for word in ("read", "write")):
             chosen.add(m.key)
-    return frozenset(chosen & measured)
+    return frozenset((chosen & measured) | plot_gpu.keys_of(run))
 
 
 def cpu(source: Source) -> Answer:

@@ -21,6 +21,11 @@ def finish(made: Panel) -> Panel:
     return replace(made, peaks=peaks, top=max([largest, *in_sight]) or 1.0)
 
 
+def topped(made: Panel) -> Panel:
+    """Choose where the axis ends without marking a peak: the largest of what always varies says little."""
+    return replace(made, top=max(heights(made), default=0.0) or 1.0)
+
+
 def led_by_largest(lines: list[Line]) -> tuple[Line, ...]:
     """Make the line that rises highest the main one where none is of record; their order stays."""
     peaks = [plot_series.peak_of(line.times, line.high or line.values) for line in lines]
@@ -65,6 +70,12 @@ def heights(made: Panel) -> Iterable[float]:
             yield from (value for value in line.high or line.values if value is not None)
     for values in zip(*(line.values for line in layers), strict=True):
         yield sum(value for value in values if value is not None)
+
+
+def depths(made: Panel) -> Iterable[float]:
+    """Yield how low the lines of a panel reach."""
+    for line in made.lines:
+        yield from (value for value in line.low or line.values if value is not None)
 
 
 def _sampled_peaks(made: Panel) -> Iterable[Peak]:

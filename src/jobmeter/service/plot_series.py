@@ -21,6 +21,8 @@ SILENCE_SECONDS = 5.0
 GAP_RATIO = 5.0
 GAP_SHARE = 0.01
 """A gap shorter than a hundredth of the plot cannot be seen in it, and is not worth breaking a line for."""
+LARGEST = 1e300
+"""What is larger cannot be added up or drawn; it is left out as what is not finite is."""
 EDGE = 1e-6
 """Share of a bucket by which a time may miss its edge and still lie on it."""
 
@@ -36,12 +38,15 @@ class Axis:
     """A gauge not read for longer than this is not known in between: its line breaks."""
     silences: tuple[tuple[float, float], ...] = ()
     """Stretches in which nothing at all was read."""
+    counts_steps: bool = False
+    """Whether it counts steps of a training instead of seconds, because nothing says when they were."""
 
 
-def axis_of(view: RunView, buckets: int) -> Axis:
+def axis_of(view: RunView, buckets: int, others: Sequence[float] = ()) -> Axis:
     """Lay the time axis of a run: from its start to its end, or to the last thing known of it."""
     firsts = [s.times[0] - (s.spans[0] if s.spans else 0.0) for s in view.series.values() if s.times]
     lasts = [s.times[-1] for s in view.series.values() if s.times] + [e.timestamp for e in view.events]
+    firsts, lasts = [*firsts, *others], [*lasts, *others]
     start = view.run.started_at if view.run.started_at is not None else min(firsts, default=0.0)
     ends = [last - start for last in lasts]
     if view.run.wall_seconds is not None:

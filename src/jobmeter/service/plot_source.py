@@ -1,11 +1,40 @@
 """A run being plotted: where its series are found, and how they become lines."""
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from jobmeter.model.measurement import Kind
 from jobmeter.model.panel import Line, Role
+from jobmeter.model.steps import StepSeries
 from jobmeter.model.view import RunView, Series
 from jobmeter.service import plot_series
+
+LONGEST_DEVICE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What one rank logged of one quantity."""
+
+    quantity: str
+    series: StepSeries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a plot needs beside the series of a view: metrics of the training, numbers of the devices."""
+
+    metrics: tuple[Metric, ...] = ()
+    """The lowest rank first."""
+    ranks_left_out: int = 0
+    names: tuple[str, ...] = ()
+    """All that the training logged, drawn or not."""
+    devices: Mapping[str, str] = field(default_factory=dict)
+    """The number of a GPU on its machine, by its instance."""
+
+
+NOTHING = Told()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +43,9 @@ class Source:
 
     view: RunView
     axis: plot_series.Axis
+    told: Told = NOTHING
+    logarithmic: bool = False
+    """Whether metrics are to be drawn on a logarithmic axis."""
 
     def total(self, key: str) -> Series | None:
         """Find the series of a key that describes the whole job."""
@@ -38,3 +70,16 @@ class Source:
         step = self.is_counter(series.key)
         points = self.points(series, scale)
         return plot_series.make_line(points, self.axis, step=step, label=label, key=series.key, role=role)
+
+    def device_name(self, instance: str) -> str:
+        """Call a device by its number on the machine, else by what names it."""
+        number = self.told.devices.get(instance, instance)
+        if number.isdecimal():
+            return f"GPU {number}"
+        return number if len(number) <= LONGEST_DEVICE else f"{number[:LONGEST_DEVICE]}…"
+
+    def device_order(self, instance: str) -> tuple[list[tuple[int, str]], str]:
+        """Order devices as people count: 2 before 10."""
+        number = self.told.devices.get(instance, instance)
+        parts = re.split(r"(\d+)", number)
+        return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts], instance

@@ -1,21 +1,24 @@
-"""A run as plots need it: with the series of every process, however short it lived.
+"""A run as plots need it: with the series of every process, however short it lived, when it really was.
 
-The store keeps one row for a process seen in few reports, not its series. A plot of who used what needs
-them, so they are read from the run folder again; only the lines that speak of processes are parsed.
+The store keeps one row for a process seen in few reports, not its series, and gives a report the time at which
+it was written. A plot of who used what needs every process at the time its source was read, so the reports are
+read from the run folder again; only the lines that speak of processes are parsed.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from jobmeter.aggregation.windows import REST
 from jobmeter.model.measurement import Kind, Scope
+from jobmeter.model.run import Run
 from jobmeter.model.view import Process, RunView, Series, Window
 from jobmeter.runfolder import lines, tailer
 from jobmeter.service import plot_panels, runs
 
 QUANTITIES = ("cputime", "rss")
+SMALLEST_LAG = 0.01
+"""Seconds; less is what writing takes."""
 MARKS = tuple(f'_{quantity}":{space}{{'.encode() for quantity in QUANTITIES for space in ("", " "))
 """What stands in a line that gives one of these quantities process by process."""
 
@@ -29,15 +32,13 @@ def view(home: str, ref: str, keys: tuple[str, ...] = ()) -> RunView:
         found = runs.view(home, ref)
     else:
         found = runs.view(home, ref, plot_panels.keys_of(runs.find(home, ref)))
-    if found.run.folder is None or _is_whole(found):
+    if found.run.folder is None or (not found.processes and _without_processes(found)):
         return found
     return with_every_process(found, process_windows(Path(found.run.folder)))
 
 
-def _is_whole(found: RunView) -> bool:
-    """Tell whether every process has both a series and a name, so that the folder has nothing to add."""
-    drawn = {instance for _, instance in found.series} - {"", REST}
-    return drawn == {process.instance for process in found.processes}
+def _without_processes(found: RunView) -> bool:
+    return not any(m.scope is Scope.PROCESS for m in found.run.definitions.values())
 
 
 def process_windows(folder: Path) -> Iterator[Window]:
@@ -48,7 +49,7 @@ def process_windows(folder: Path) -> Iterator[Window]:
 
 
 def with_every_process(found: RunView, windows: Iterable[Window]) -> RunView:
-    """Add the series of processes that the view has none of; what it has stays as it is."""
+    """Add the series of processes that the view has none of, and put all of them where their clock says."""
     keys = {
         m.key: m.kind
         for m in found.run.definitions.values()
@@ -56,19 +57,55 @@ def with_every_process(found: RunView, windows: Iterable[Window]) -> RunView:
     }
     points: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
     commands: dict[str, str] = {}
+    late: dict[float, float] = {}
     for window in windows:
         for (key, instance), value in window.values.items():
             if isinstance(value, str) and key.endswith("_cmd"):
                 commands[instance] = value
-            if key not in keys or not instance or (key, instance) in found.series:
+            if key not in keys or not instance:
                 continue
-            if isinstance(value, int | float):
-                begin, end = window.clock.get(key.partition("_")[0], (0.0, 0.0))
+            begin, end = window.clock.get(key.partition("_")[0], (0.0, 0.0))
+            late[_millisecond(window.timestamp)] = _lag(found.run, window.timestamp, begin, end)
+            if isinstance(value, int | float) and (key, instance) not in found.series:
                 points.setdefault((key, instance), []).append((window.timestamp, float(value), end - begin))
     added = {name: _series(name, taken, keys[name[0]]) for name, taken in points.items()}
-    return replace(
+    shown = replace(
         found, series=found.series | added, processes=(*found.processes, *_unlisted(found, commands))
     )
+    return _on_time(shown, keys, {stamp: lag for stamp, lag in late.items() if lag})
+
+
+def _millisecond(moment: float) -> float:
+    return round(moment, 3)
+
+
+def _lag(run: Run, stamp: float, begin: float, end: float) -> float:
+    """Tell by how much a report was written later than its source was read: the last one waits for the end."""
+    clock = run.context.get("clock")
+    if run.started_at is None or not isinstance(clock, int | float):
+        return 0.0
+    lag = stamp - run.started_at - (end - clock)
+    # more than the report covers is a wall clock that was set, not a report that waited
+    return lag if SMALLEST_LAG < lag < end - begin else 0.0
+
+
+def _on_time(shown: RunView, keys: Mapping[str, Kind], late: Mapping[float, float]) -> RunView:
+    """Move what late reports said of processes to when it was read."""
+    if not late:
+        return shown
+
+    def moved(moment: float) -> float:
+        return moment - late.get(_millisecond(moment), 0.0)
+
+    series = {
+        name: replace(one, times=tuple(moved(moment) for moment in one.times)) if name[0] in keys else one
+        for name, one in shown.series.items()
+    }
+    processes = tuple(
+        one if one.last_seen is None else replace(one, last_seen=moved(one.last_seen))
+        for one in shown.processes
+    )
+    return replace(shown, series=series, processes=processes)
 
 
 def _unlisted(found: RunView, commands: dict[str, str]) -> Iterator[Process]:

@@ -6,47 +6,90 @@ from dataclasses import replace
 import msgspec
 
 from jobmeter.model import moments, units
-from jobmeter.model.panel import Chart, Mark, Panel, Phase
+from jobmeter.model.panel import Chart, Panel
 from jobmeter.model.run import LIVE, Run, Status
-from jobmeter.model.view import SEVERE_EVENTS, Event, RunView
-from jobmeter.service import explain, plot_keys, plot_panels, plot_series, plot_source, plot_who
+from jobmeter.model.view import RunView
+from jobmeter.service import (
+    explain,
+    plot_gpu,
+    plot_keys,
+    plot_marks,
+    plot_panels,
+    plot_series,
+    plot_source,
+    plot_steps,
+)
+from jobmeter.service.plot_source import Source, Told
 
-MARKS = 40
-"""More marks than this are a pattern, not events: the rest is counted in a note."""
 
-
-def describe(view: RunView, *, keys: tuple[str, ...] = (), buckets: int = 1000) -> Chart:
+def describe(
+    view: RunView,
+    *,
+    keys: tuple[str, ...] = (),
+    buckets: int = 1000,
+    told: Told = plot_source.NOTHING,
+    logarithmic: bool = False,
+) -> Chart:
     """Describe the plot of a run: the usual panels, or those of the keys asked for."""
-    axis = plot_series.axis_of(view, buckets)
-    source = plot_source.Source(view=view, axis=axis)
-    for key in keys:
-        plot_keys.quantity_of(view, key)
+    axis = _axis(view, told, buckets)
+    source = Source(view=view, axis=axis, told=told, logarithmic=logarithmic)
+    plot_keys.check(source, keys)
     samples = plot_series.sample_count(view)
-    notes: list[str] = []
-    panels: list[Panel] = []
+    panels, notes = plot_keys.panels(source, keys) if keys else _usual(source)
     if samples < 2:
-        notes.append(_too_few(view.run, samples))
-    elif keys:
-        panels, notes = plot_keys.panels(source, keys)
-    else:
-        answers = plot_panels.all_panels(source)
-        panels = [answer for answer in answers.values() if isinstance(answer, Panel)]
-        notes = _reasons(view.run, answers)
-    marks, unmarked = _marks(view, axis)
+        # what the training logged has points of its own
+        panels = [made for made in panels if made.lines[0].source]
+        notes = notes if panels else [_too_few(view.run, samples)]
+    marks, unmarked = plot_marks.of_run(view, axis, plot_steps.broken(source))
     if unmarked:
         notes.append(f"{unmarked} further events are not marked")
     return Chart(
         run_id=view.run.run_id,
         title=_title(view.run),
         status=view.run.status.value,
-        facts=_facts(view.run, axis, samples),
+        facts=_facts(source, samples),
         started_at=view.run.started_at,
         seconds=axis.seconds,
+        first_step=round(axis.start) if axis.counts_steps else None,
         panels=tuple(_with_meanings(view.run, made) for made in panels),
         marks=marks,
-        phases=_phases(view, axis),
+        phases=plot_marks.phases(view, axis),
         notes=tuple(notes),
     )
+
+
+def _axis(view: RunView, told: Told, buckets: int) -> plot_series.Axis:
+    """Lay the axis: of time, or of steps where there is nothing but steps without times."""
+    known = plot_steps.moments(told)
+    if known or not told.metrics or plot_series.sample_count(view):
+        return plot_series.axis_of(view, buckets, known)
+    first, last = plot_steps.reach(told)
+    return plot_series.Axis(start=first, seconds=last - first, buckets=buckets, counts_steps=True)
+
+
+def _usual(source: Source) -> tuple[list[Panel], list[str]]:
+    """Draw what the training logged, its GPUs, and what the job used; say why something is missing."""
+    training = plot_steps.all_panels(source)
+    notes = _about_steps(source, training)
+    if training and not source.view.series:
+        return training, notes
+    devices = (plot_gpu.utilisation(source), plot_gpu.memory(source), plot_gpu.power(source))
+    special = [*training, *(made for made in devices if made is not None)]
+    answers = plot_panels.all_panels(source)
+    plain = [answer for answer in answers.values() if isinstance(answer, Panel)]
+    run = source.view.run
+    if special and not plain and run.provenance.origin != "jobmeter":
+        # the log of a monitor: what it was not made for needs no reasons
+        return special, [*notes, f"not measured by {run.provenance.origin}: {', '.join(answers)}"]
+    return [*special, *plain], [*notes, *_reasons(run, answers)]
+
+
+def _about_steps(source: Source, training: list[Panel]) -> list[str]:
+    left_out = source.told.ranks_left_out
+    notes = [f"{left_out} further ranks are not drawn"] if left_out else []
+    if source.told.metrics and not training:
+        notes.append("the steps have no times, so they cannot be drawn beside what was measured")
+    return notes
 
 
 def _title(run: Run) -> str:
@@ -82,14 +125,19 @@ def _too_few(run: Run, samples: int) -> str:
     )
 
 
-def _facts(run: Run, axis: plot_series.Axis, samples: int) -> tuple[str, ...]:
-    facts = [_ending(run), units.format_seconds(axis.seconds)]
+def _facts(source: Source, samples: int) -> tuple[str, ...]:
+    run, axis = source.view.run, source.axis
+    lasted = run.wall_seconds if axis.counts_steps else axis.seconds
+    facts = [_ending(run), *([] if lasted is None else [units.format_seconds(lasted)])]
     started = moments.utc(run.started_at)
     if started is not None:
         facts.append(f"started {started:%Y-%m-%d %H:%M:%S} UTC")
     if run.host:
         facts.append(run.host)
-    facts.append(f"{run.samples if run.samples is not None else samples:,} samples")
+    if samples or not source.told.metrics:
+        facts.append(f"{run.samples if run.samples is not None else samples:,} samples")
+    if run.steps is not None:
+        facts.append(f"{run.steps.count:,} steps")
     if run.provenance.origin != "jobmeter":
         facts.append(f"measured by {run.provenance.origin}")
     return tuple(facts)
@@ -99,75 +147,11 @@ def _ending(run: Run) -> str:
     if run.status in LIVE:
         return f"{run.status.value}, so far"
     if run.status is Status.LOST:
-        return "lost, shown up to the last sample"
+        recorded = run.provenance.origin == "jobmeter"
+        return "lost, shown up to the last sample" if recorded else "its end is not known"
     if run.signal:
         return f"{run.status.value} by {run.signal}"
     return f"{run.status.value}, exit {run.exit_code}" if run.exit_code is not None else run.status.value
-
-
-def _marks(view: RunView, axis: plot_series.Axis) -> tuple[tuple[Mark, ...], int]:
-    marks = [
-        Mark(
-            seconds=event.timestamp - axis.start,
-            label=_event_label(event),
-            type=event.type,
-            severe=event.type in SEVERE_EVENTS,
-        )
-        for event in view.events
-        if event.type != "continued"
-    ]
-    if view.run.signal and view.run.status not in LIVE:
-        ends = view.run.wall_seconds if view.run.wall_seconds is not None else axis.seconds
-        marks.append(Mark(seconds=ends, label=f"ended by {view.run.signal}", type="end", severe=True))
-    merged = _merge(sorted(marks, key=lambda mark: mark.seconds), axis.seconds / 200)
-    return tuple(merged[:MARKS]), len(merged[MARKS:])
-
-
-def _merge(marks: list[Mark], distance: float) -> list[Mark]:
-    """Fold marks of one label that would be drawn on top of one another."""
-    groups: list[list[Mark]] = []
-    for mark in marks:
-        last = groups[-1] if groups else []
-        if last and last[0].label == mark.label and mark.seconds - last[-1].seconds <= distance:
-            last.append(mark)
-            continue
-        groups.append([mark])
-    return [
-        group[0]
-        if len(group) == 1
-        else Mark(
-            seconds=group[0].seconds,
-            label=f"{group[0].label} ({len(group)} times)",
-            type=group[0].type,
-            severe=group[0].severe,
-        )
-        for group in groups
-    ]
-
-
-def _event_label(event: Event) -> str:
-    words = event.type.replace("_", " ")
-    for name in ("signal", "source", "threshold", "percent", "name", "command"):
-        detail = event.details.get(name)
-        if isinstance(detail, str | int | float) and not isinstance(detail, bool):
-            return (
-                f"{words} {plot_who.command_name(str(detail))}" if name == "command" else f"{words} {detail}"
-            )
-    return words.replace("oom", "OOM")
-
-
-def _phases(view: RunView, axis: plot_series.Axis) -> tuple[Phase, ...]:
-    phases = [Phase(start=begin, end=end, label="no samples") for begin, end in axis.silences]
-    stopped: float | None = None
-    for event in view.events:
-        if event.type == "stopped" and stopped is None:
-            stopped = event.timestamp - axis.start
-        elif event.type == "continued" and stopped is not None:
-            phases.append(Phase(start=stopped, end=event.timestamp - axis.start, label="stopped"))
-            stopped = None
-    if stopped is not None:
-        phases.append(Phase(start=stopped, end=axis.seconds, label="stopped"))
-    return tuple(sorted(phases, key=lambda phase: phase.start))
 
 
 def shape(chart: Chart) -> object:

@@ -129,6 +129,8 @@ def test_every_line_brings_its_points_key_and_meaning() -> None:
     assert cpu["lines"][0] == {
         "label": "used",
         "key": "cgroup_cputime",
+        "named": True,
+        "teller": "",
         "about": "what cgroup_cputime means",
         "role": "main",
         "step": True,

@@ -81,3 +81,47 @@ def test_the_view_of_a_home_has_every_process(tmp_path: Path) -> None:
     folders.write_run(tmp_path, seconds=25, processes=2)
     found = plot_view.view(str(tmp_path), "last")
     assert len(found.series["proc_cputime", "4712@98123"].times) == 2
+
+
+def late_report(found_at: float, **context: object) -> float:
+    """Give when a report is placed that covers 10 s to 20 s by its clock but was written later."""
+    found = views.view([], (views.PROCESS_CPU,), context=dict(context))
+    late = Window(
+        timestamp=STARTED + found_at,
+        num_samples=10,
+        clock={"proc": (1010.0, 1020.0)},
+        values={("proc_cputime", "7@1"): 5.0},
+    )
+    series = plot_view.with_every_process(found, [late]).series["proc_cputime", "7@1"]
+    return series.times[0] - STARTED
+
+
+def test_a_report_that_was_written_late_stands_where_its_clock_says() -> None:
+    assert late_report(20.75, clock=1000.0) == 20.0
+
+
+def test_a_wall_clock_that_was_set_is_no_late_report() -> None:
+    assert late_report(3620.0, clock=1000.0) == 3620.0
+    assert late_report(15.0, clock=1000.0) == 15.0
+
+
+def test_without_the_clock_of_the_start_a_report_stays_where_it_was_written() -> None:
+    assert late_report(20.75) == 20.75
+
+
+def test_a_series_of_the_store_and_the_end_of_its_process_move_along() -> None:
+    stored = counter("proc_cputime", [(20.75, 1.0)], "7@1", span=10.0)
+    found = views.view(
+        [stored, counter("cgroup_cputime", [(20.75, 1.0)])],
+        (views.PROCESS_CPU, views.CPU),
+        processes=[views.process("7@1", "make", last=20.75)],
+        context={"clock": 1000.0},
+    )
+    late = window(20.75, {("proc_cputime", "7@1"): 99.0})
+    late = Window(
+        timestamp=late.timestamp, num_samples=1, clock={"proc": (1010.0, 1020.0)}, values=late.values
+    )
+    shown = plot_view.with_every_process(found, [late])
+    assert shown.series["proc_cputime", "7@1"].times == (STARTED + 20.0,)
+    assert shown.series["cgroup_cputime", ""].times == (STARTED + 20.75,)
+    assert shown.processes[0].last_seen == STARTED + 20.0

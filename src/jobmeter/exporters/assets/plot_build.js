@@ -7,13 +7,29 @@ function legendItem(parent, panel, line) {
   button.setAttribute("aria-pressed", "true");
   html(button, "span", "swatch " + line.colour + (line.role === "faint" ? " dash" : ""));
   if (line.label) button.append(line.label + " ");
-  if (line.role !== "stacked") html(button, "code", "", line.key);
+  if (line.named) html(button, "code", "", line.key);
+  if (line.teller) button.append(" (" + line.teller + ")");
   line.output = html(button, "b", "rest", line.rest);
   // room for what a reading may need, so that nothing moves under the pointer
   line.output.style.minWidth = Math.max(line.rest.length, show(panel.quantity, panel.top).length) + "ch";
   button.addEventListener("click", () => {
     line.hidden = !line.hidden;
     button.setAttribute("aria-pressed", String(!line.hidden));
+    drawAll();
+  });
+}
+
+function peersItem(parent, panel, peers) {
+  const button = html(parent, "button", "item");
+  button.type = "button";
+  button.setAttribute("aria-pressed", "true");
+  html(button, "span", "swatch peers " + peers[0].colour);
+  button.append(panel.peers + " ");
+  panel.peersOutput = html(button, "b", "rest");
+  panel.peersOutput.style.minWidth = "16ch";
+  button.addEventListener("click", () => {
+    for (const line of peers) line.hidden = !line.hidden;
+    button.setAttribute("aria-pressed", String(!peers[0].hidden));
     drawAll();
   });
 }
@@ -28,7 +44,9 @@ function build(panel) {
   const section = html(document.getElementById("panels"), "section", "panel");
   const legend = html(section, "div", "legend");
   html(legend, "h2", "", panel.heading);
-  for (const line of panel.lines) legendItem(legend, panel, line);
+  for (const line of panel.lines.filter(one => one.role !== "peer")) legendItem(legend, panel, line);
+  const peers = panel.lines.filter(one => one.role === "peer");
+  if (peers.length) peersItem(legend, panel, peers);
   for (const item of panel.words) words(legend, item.sign, item.words);
   if (panel.note) html(section, "p", "note", panel.note);
   panel.box = html(section, "div", "chart");

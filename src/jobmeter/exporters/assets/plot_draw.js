@@ -86,7 +86,7 @@ function closed(above, below, step) {
 
 function drawLine(group, panel, line, scale) {
   const colour = " " + line.colour;
-  if (line.low) {
+  if (line.low && line.role !== "peer") {
     const low = runs(line, line.low, scale), high = runs(line, line.high, scale);
     high.forEach((run, i) => svg(group, "path", { class: "band" + colour, d: closed(run, low[i], line.step) }));
   }
@@ -96,7 +96,7 @@ function drawLine(group, panel, line, scale) {
       svg(group, "path", { class: "area" + colour, d: trace(run, line.step) + "L" + floor[1] + "L" + floor[0] + "Z" });
     }
     svg(group, "path", { class: "line " + line.role + colour, d: trace(run, line.step) });
-    if (!line.step && (run.length === 1 || run.length < 60 && run.length * 12 < scale.width)) {
+    if (!line.step && line.role !== "peer" && (run.length === 1 || run.length < 60 && run.length * 12 < scale.width)) {
       for (const [x, y] of run) svg(group, "circle", { class: "at" + colour, cx: x, cy: y, r: 2.2, "stroke-width": 0 });
     }
   }
@@ -113,37 +113,51 @@ function drawStack(group, panel, scale) {
   }
 }
 
+// How high a value stands between the two ends of its axis, 0 to 1.
+function share(panel, value) {
+  const top = ceiling(panel);
+  if (panel.logarithmic) return Math.log(Math.max(value, panel.bottom) / panel.bottom) / Math.log(top / panel.bottom);
+  return (value - panel.bottom) / (top - panel.bottom);
+}
+
 function drawPanel(panel) {
   const width = panel.box.clientWidth, height = width < 560 ? 138 : 156;
+  // the first panel has a row for the words of marks
+  const top = MARGIN.top + (CHART.marks.length && panel === panels[0] ? 12 : 0);
   const scale = {
+    top,
     width: width - MARGIN.left - MARGIN.right,
     floor: height - MARGIN.bottom,
     x: t => MARGIN.left + (t - view.from) / (view.to - view.from) * (width - MARGIN.left - MARGIN.right),
-    y: v => height - MARGIN.bottom - v / (panel.top * 1.05) * (height - MARGIN.top - MARGIN.bottom),
+    y: v => height - MARGIN.bottom - share(panel, v) * (height - top - MARGIN.bottom),
   };
   panel.scale = scale;
   const root = panel.svg;
   root.replaceChildren();
   root.setAttribute("height", height);
   root.setAttribute("viewBox", "0 0 " + width + " " + height);
-  const clip = svg(svg(root, "clipPath", { id: "clip-" + panel.name }), "rect",
+  const clip = svg(svg(root, "clipPath", { id: "clip-" + panels.indexOf(panel) }), "rect",
     { x: MARGIN.left, y: 0, width: Math.max(scale.width, 1), height: scale.floor + 1 });
   clip.parentNode.setAttribute("clipPathUnits", "userSpaceOnUse");
-  for (const value of valueTicks(panel.quantity, panel.top * 1.05, 4)) {
+  for (const [value, words] of panelTicks(panel, 4)) {
     const y = Math.round(scale.y(value)) + 0.5;
     svg(root, "line", { class: value ? "grid" : "floor", x1: MARGIN.left, x2: width - MARGIN.right, y1: y, y2: y });
-    svg(root, "text", { x: MARGIN.left - 8, y: y + 4, "text-anchor": "end" }, value ? show(panel.quantity, value) : "0");
+    svg(root, "text", { x: MARGIN.left - 8, y: y + 4, "text-anchor": "end" }, words);
   }
-  for (const seconds of timeTicks(view.from, view.to, Math.max(2, Math.floor(scale.width / 90)))) {
+  for (const [seconds, words] of axisTicks(view.from, view.to, Math.max(2, Math.floor(scale.width / 90)))) {
     const x = Math.round(scale.x(seconds)) + 0.5;
-    svg(root, "line", { class: "grid", x1: x, x2: x, y1: MARGIN.top, y2: scale.floor });
+    svg(root, "line", { class: "grid", x1: x, x2: x, y1: top, y2: scale.floor });
     const anchor = x < MARGIN.left + 14 ? "start" : x > width - MARGIN.right - 14 ? "end" : "middle";
-    svg(root, "text", { x, y: height - 5, "text-anchor": anchor }, moment(seconds));
+    svg(root, "text", { x, y: height - 5, "text-anchor": anchor }, words);
   }
-  const inside = svg(root, "g", { "clip-path": "url(#clip-" + panel.name + ")" });
+  if (panel.bottom !== 0) {
+    const y = Math.round(scale.floor) + 0.5;
+    svg(root, "line", { class: "floor", x1: MARGIN.left, x2: width - MARGIN.right, y1: y, y2: y });
+  }
+  const inside = svg(root, "g", { "clip-path": "url(#clip-" + panels.indexOf(panel) + ")" });
   for (const phase of CHART.phases) {
-    svg(inside, "rect", { class: "phase", x: scale.x(phase.start), y: MARGIN.top,
-      width: Math.max(scale.x(phase.end) - scale.x(phase.start), 0), height: scale.floor - MARGIN.top });
+    svg(inside, "rect", { class: "phase", x: scale.x(phase.start), y: top,
+      width: Math.max(scale.x(phase.end) - scale.x(phase.start), 0), height: scale.floor - top });
   }
   drawStack(inside, panel, scale);
   for (const line of [...panel.lines].reverse()) {
@@ -151,7 +165,7 @@ function drawPanel(panel) {
   }
   drawSigns(inside, panel, scale);
   drawPeaks(root, panel, scale);
-  panel.cross = svg(root, "g", { "clip-path": "url(#clip-" + panel.name + ")" });
+  panel.cross = svg(root, "g", { "clip-path": "url(#clip-" + panels.indexOf(panel) + ")" });
 }
 
 function drawSigns(inside, panel, scale) {
@@ -160,11 +174,29 @@ function drawSigns(inside, panel, scale) {
     const y = scale.y(limit.value);
     svg(inside, "line", { class: "limit", x1: MARGIN.left, x2: MARGIN.left + scale.width, y1: y, y2: y });
   }
+  for (const mark of CHART.marks) {
+    const x = scale.x(mark.seconds);
+    svg(inside, "line", { class: "mark" + (mark.severe ? " severe" : ""), x1: x, x2: x, y1: scale.top, y2: scale.floor });
+  }
+  if (panel === panels[0]) labelMarks(inside, scale);
+}
+
+// Above the first panel: the number of each mark, its words where they end before the next; close ones share a place.
+function labelMarks(inside, scale) {
+  const right = MARGIN.left + scale.width, groups = [];
   CHART.marks.forEach((mark, i) => {
-    const x = scale.x(mark.seconds), severe = mark.severe ? " severe" : "";
-    svg(inside, "line", { class: "mark" + severe, x1: x, x2: x, y1: MARGIN.top, y2: scale.floor });
-    const left = x > MARGIN.left + scale.width - 16;
-    svg(inside, "text", { class: severe, x: x + (left ? -3 : 3), y: MARGIN.top + 9, "text-anchor": left ? "end" : "start" }, String(i + 1));
+    const x = scale.x(mark.seconds), last = groups[groups.length - 1];
+    if (x < MARGIN.left || x > right + 1) return;
+    if (last && x - last.end < 18) { last.end = x; last.to = i + 1; } else groups.push({ mark, x, end: x, from: i + 1, to: i + 1 });
+  });
+  groups.forEach((group, i) => {
+    const number = group.from === group.to ? String(group.from) : group.from + "-" + group.to;
+    const words = group.from === group.to ? number + " " + group.mark.label : number;
+    const last = i + 1 === groups.length, next = last ? right : groups[i + 1].x;
+    const fits = words.length * 6.2 < next - group.x - 4;
+    const left = last && !fits && group.x - (i ? groups[i - 1].end + 30 : MARGIN.left) > words.length * 6.2;
+    svg(inside, "text", { class: group.mark.severe ? "severe" : "", x: group.x + (left ? 1 : -1), y: scale.top - 4,
+      "text-anchor": left ? "end" : "start" }, fits || left ? words : number);
   });
 }
 

@@ -16,13 +16,13 @@ function drawCross() {
     cross.replaceChildren();
     if (view.drag) {
       const from = scale.x(Math.min(view.drag.from, view.drag.to)), to = scale.x(Math.max(view.drag.from, view.drag.to));
-      svg(cross, "rect", { class: "select", x: from, y: MARGIN.top, width: to - from, height: scale.floor - MARGIN.top });
+      svg(cross, "rect", { class: "select", x: from, y: scale.top, width: to - from, height: scale.floor - scale.top });
     }
     if (view.at !== null) {
       const x = Math.round(scale.x(view.at)) + 0.5;
-      svg(cross, "line", { class: "cross", x1: x, x2: x, y1: MARGIN.top, y2: scale.floor });
+      svg(cross, "line", { class: "cross", x1: x, x2: x, y1: scale.top, y2: scale.floor });
     }
-    for (const line of panel.lines) {
+    for (const line of panel.lines.filter(one => one.role !== "peer")) {
       const read = view.at === null ? null : valueAt(line, view.at);
       const known = read && read.value !== null;
       line.output.className = view.at === null ? "rest" : "";
@@ -31,17 +31,29 @@ function drawCross() {
         svg(cross, "circle", { class: "at " + line.colour, cx: scale.x(read.seconds), cy: scale.y(read.value), r: 3.5 });
       }
     }
+    if (panel.peersOutput) tellPeers(panel);
   }
   tell();
+}
+
+// Of many ranks only the least and the most can be read.
+function tellPeers(panel) {
+  const output = panel.peersOutput;
+  output.className = view.at === null ? "rest" : "";
+  if (view.at === null) { output.textContent = ""; return; }
+  const reads = panel.lines.filter(line => line.role === "peer").map(line => valueAt(line, view.at));
+  const values = reads.filter(read => read && read.value !== null).map(read => read.value);
+  output.textContent = values.length
+    ? show(panel.quantity, Math.min(...values)) + " to " + show(panel.quantity, Math.max(...values)) : "–";
 }
 
 function tell() {
   const output = document.querySelector(".bar output");
   output.replaceChildren();
   if (view.at === null) {
-    output.append(moment(view.from) + " to " + moment(view.to));
+    output.append(where(view.from) + " to " + where(view.to));
   } else {
-    html(output, "b", "", moment(view.at));
+    html(output, "b", "", where(view.at));
     output.append("  " + clock(view.at));
     const close = (view.to - view.from) * 0.008;
     for (const mark of CHART.marks) {

@@ -7,6 +7,16 @@ function significant(value) {
   return String(Number(value.toPrecision(3)));
 }
 
+// Small numbers as 5e-5: rates of learning are all small.
+function metric(value, digits) {
+  const size = Math.abs(value);
+  if (value !== 0 && (size < 0.001 || size >= 1e6)) {
+    return value.toExponential(digits - 1).replace(/(\.\d*?)0*e/, "$1e").replace(/\.e/, "e").replace("e+", "e");
+  }
+  if (size >= 10 ** (digits - 1)) return Math.round(value).toLocaleString("en-US");
+  return String(Number(value.toPrecision(digits)));
+}
+
 function bytes(value) {
   const names = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
   let step = 0;
@@ -21,10 +31,11 @@ function show(unit, value) {
     case "percent": return significant(value) + " %";
     case "ratio": return significant(100 * value) + " %";
     case "seconds": return significant(value) + " s";
-    case "count/s": case "1/s": return significant(value) + "/s";
+    case "count/s": case "1/s": return Math.abs(value) < 1e6 ? significant(value) + "/s" : significant(value / 1e6) + " M/s";
     case "joules": return significant(value) + " J";
     case "watts": return significant(value) + " W";
     case "celsius": return significant(value) + " °C";
+    case "metric": return metric(value, 4);
     case "hertz": return significant(value) + " Hz";
     default: return significant(value);
   }
@@ -43,8 +54,13 @@ function moment(seconds) {
   return whole + "s";
 }
 
+// A place on the axis all panels share: a moment of the run, or a step of a training without times.
+function where(place) {
+  return CHART.first_step === null ? moment(place) : "step " + Math.round(place + CHART.first_step).toLocaleString("en-US");
+}
+
 function clock(seconds) {
-  if (CHART.started_at === null) return "";
+  if (CHART.started_at === null || CHART.first_step !== null) return "";
   return new Date((CHART.started_at + seconds) * 1000).toISOString().slice(11, 19) + " UTC";
 }
 
@@ -59,6 +75,66 @@ function valueTicks(unit, top, wanted) {
   }
   const ticks = [];
   for (let i = 0; i * step / scale <= top * (1 + 1e-9); i += 1) ticks.push(i * step / scale);
+  return ticks;
+}
+
+function roundStep(rough) {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return power * [1, 2, 5, 10].find(s => s * power >= rough * (1 - 1e-9));
+}
+
+function panelTicks(panel, wanted) {
+  const top = ceiling(panel);
+  const tick = value => [value, value === 0 ? "0" : panel.quantity === "metric" ? metric(value, 3) : show(panel.quantity, value)];
+  if (panel.logarithmic) return decades(panel.bottom, top, wanted).map(tick);
+  if (panel.bottom === 0) return valueTicks(panel.quantity, top, wanted).map(tick);
+  let step = roundStep((top - panel.bottom) / wanted);
+  if (Math.floor(top / step + 1e-9) <= Math.ceil(panel.bottom / step - 1e-9)) step = roundStep((top - panel.bottom) / wanted / 2);
+  const ticks = [];
+  // far from 0 neighbours differ in late digits only
+  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const fine = panel.quantity === "metric" && decimals <= 6;
+  for (let i = Math.ceil(panel.bottom / step - 1e-9); i <= Math.floor(top / step + 1e-9); i += 1) {
+    ticks.push(fine && i ? [i * step, (i * step).toFixed(decimals)] : tick(i * step));
+  }
+  return ticks;
+}
+
+function ceiling(panel) {
+  if (panel.logarithmic) return panel.top * (panel.top / panel.bottom) ** 0.05;
+  return panel.bottom + (panel.top - panel.bottom) * 1.05;
+}
+
+function decades(low, high, wanted) {
+  let inside = [];
+  for (const parts of [[1], [1, 3], [1, 2, 5]]) {
+    inside = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
+      for (const part of parts) {
+        const value = part * 10 ** power;
+        if (value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9)) inside.push(value);
+      }
+    }
+    if (inside.length >= 2) break;
+  }
+  if (inside.length < 2) {
+    // within one decade the axis is hardly bent: round values serve
+    const step = roundStep((high - low) / wanted);
+    inside = [];
+    for (let i = Math.ceil(low / step); i * step <= high; i += 1) inside.push(i * step);
+    return inside;
+  }
+  const apart = Math.max(1, Math.ceil(inside.length / wanted));
+  return inside.filter((_, i) => i % apart === 0);
+}
+
+// Places along the shared axis and what is written there.
+function axisTicks(from, to, wanted) {
+  if (CHART.first_step === null) return timeTicks(from, to, wanted).map(seconds => [seconds, moment(seconds)]);
+  const step = Math.max(roundStep(Math.max(to - from, 1) / wanted), 1), ticks = [];
+  for (let i = Math.ceil((from + CHART.first_step) / step); i * step <= to + CHART.first_step; i += 1) {
+    ticks.push([i * step - CHART.first_step, (ticks.length ? "" : "step ") + (i * step).toLocaleString("en-US")]);
+  }
   return ticks;
 }
 
