@@ -106,7 +106,7 @@ class JobDevices:
         found = {pid: pid for pid in pids if pid in processes}
         strangers = [pid for pid in pids if pid not in processes and pid not in self._ours]
         here = [pid for pid in strangers if os.path.exists(f"{self._job.paths.proc}/{pid}")]
-        if len(here) < len(strangers):
+        if len(here) < len(strangers) and not self.by_another_name:
             found |= self._by_inner_pid([pid for pid in strangers if pid not in here])
         self._ours.update(found)
         if found:

@@ -102,7 +102,8 @@ class HelperProcess:
         """Take the lines that have arrived since the last call, as fields; start the helper anew if it is time."""
         now = self._clock()
         if self._outlet < 0:
-            if self.state == "open" and now >= self._retry_at and not self._still_dying():
+            dying = self._still_dying()
+            if self.state == "open" and now >= self._retry_at and not dying:
                 self.state = "trial"
                 self._start()
             return []
@@ -174,20 +175,12 @@ class HelperProcess:
         self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
 
     def _start(self) -> None:
-        inlet, self._inlet = os.pipe2(os.O_CLOEXEC)
-        self._outlet, outlet = os.pipe2(os.O_CLOEXEC)
-        os.set_blocking(self._inlet, False)
-        os.set_blocking(self._outlet, False)
-        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         self.heard_at = self._clock()
         self._pending = b""
         try:
-            self._pid = _spawn(self._words, inlet, outlet, null)
+            self._pid, self._inlet, self._outlet = _spawn(self._words)
         except OSError as error:
             self._fail(f"the GPU helper could not be started: {error.strerror}", self.heard_at)
-        finally:
-            for fd in (inlet, outlet, null):
-                os.close(fd)
 
     def _stop(self) -> None:
         for fd in (self._inlet, self._outlet):
@@ -230,7 +223,32 @@ class HelperProcess:
             time.sleep(0.002)
 
 
-def _spawn(words: list[str], inlet: int, outlet: int, null: int) -> int:
+def _spawn(words: list[str]) -> tuple[int, int, int]:
+    """Start the helper; give its pid, what it is told by and what it is heard from."""
+    ours: list[int] = []
+    theirs: list[int] = []
+    try:
+        inlet, tell = os.pipe2(os.O_CLOEXEC)
+        ours.append(tell)
+        theirs.append(inlet)
+        hear, outlet = os.pipe2(os.O_CLOEXEC)
+        ours.append(hear)
+        theirs.append(outlet)
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        theirs.append(null)
+        for fd in ours:
+            os.set_blocking(fd, False)
+        return _execute(words, inlet, outlet, null), tell, hear
+    except OSError:
+        for fd in ours:
+            os.close(fd)
+        raise
+    finally:
+        for fd in theirs:
+            os.close(fd)
+
+
+def _execute(words: list[str], inlet: int, outlet: int, null: int) -> int:
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     actions = [
         (os.POSIX_SPAWN_DUP2, inlet, 0),

@@ -73,22 +73,28 @@ class Backend:
         nvml = self._nvml
         for index in range(nvml.nvmlDeviceGetCount()):
             try:
-                handle = nvml.nvmlDeviceGetHandleByIndex(index)
-                uuid = _decoded(nvml.nvmlDeviceGetUUID(handle))
-            except nvml.NVMLError:
+                device = self._identify(index)
+                instances = self._count_instances(device[0])
+            except (nvml.NVMLError, OSError):
                 continue  # one that fell off the bus must not hide the others
-            self._handles[uuid] = handle
-            bus = self._ask(uuid, "PciInfo")
-            name = self._ask(uuid, "Name")
-            yield uuid, str(index), _decoded(bus.busId) if bus else "", "", _decoded(name) if name else ""
-            yield from self._list_instances(uuid, index)
+            yield device
+            yield from self._list_instances(device[0], index, instances)
 
-    def _list_instances(self, parent: str, index: int) -> "Iterator[Device]":
+    def _identify(self, index: int) -> "Device":
+        handle = self._nvml.nvmlDeviceGetHandleByIndex(index)
+        uuid = _decoded(self._nvml.nvmlDeviceGetUUID(handle))
+        self._handles[uuid] = handle
+        bus, name = self._ask(uuid, "PciInfo"), self._ask(uuid, "Name")
+        return uuid, str(index), _decoded(bus.busId) if bus else "", "", _decoded(name) if name else ""
+
+    def _count_instances(self, uuid: str) -> int:
+        """Say how many MIG instances a device has room for; none where it is not split."""
+        mode = self._ask(uuid, "MigMode")
+        return int(self._ask(uuid, "MaxMigDeviceCount") or 0) if mode and mode[0] else 0
+
+    def _list_instances(self, parent: str, index: int, count: int) -> "Iterator[Device]":
         nvml, handle = self._nvml, self._handles[parent]
-        mode = self._ask(parent, "MigMode")
-        if not mode or not mode[0]:
-            return
-        for number in range(nvml.nvmlDeviceGetMaxMigDeviceCount(handle)):
+        for number in range(count):
             try:
                 instance = nvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, number)
                 uuid = _decoded(nvml.nvmlDeviceGetUUID(instance))

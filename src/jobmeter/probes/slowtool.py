@@ -101,7 +101,7 @@ class SlowTool:
         self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
 
     def _answer(self) -> bytes | None:
-        while True:
+        while sum(map(len, self._read)) <= _MOST_BYTES:
             try:
                 chunk = os.read(self._out, 65536)
             except BlockingIOError:
@@ -111,8 +111,11 @@ class SlowTool:
                 self._end()
                 return answer
             self._read.append(chunk)
-        waited = self._clock() - self.asked_at
-        if waited > self._timeout_seconds or sum(map(len, self._read)) > _MOST_BYTES:
+        else:
+            self._end()
+            self.refuse(f"{os.path.basename(self._path)} does not stop talking")
+            return None
+        if self._clock() - self.asked_at > self._timeout_seconds:
             self._end()
             self.refuse(f"{os.path.basename(self._path)} gave no answer in {self._timeout_seconds:g} s")
         return None

@@ -1,28 +1,16 @@
 """NVML through the real helper process and a real library with its interface, compiled here: see support/nvml.py."""
 
-import os
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from jobmeter.collectors import nvml
-from jobmeter.collectors.gpu_devices import JobDevices
-from jobmeter.collectors.gpu_source import GpuSource
-from jobmeter.probes import gpu_process, nvidiafiles
-from jobmeter.probes.gpu_process import HelperProcess
-from support.livejob import LiveJob
-from support.nvml import H200, StandIn
+from jobmeter.probes import nvidiafiles
+from support.gpus import GPU, Readings, has, in_state, read_until
+from support.nvml import StandIn
 
-GPU = "GPU-11111111-2222-3333-4444-555555555555"
 OTHER = "GPU-99999999-2222-3333-4444-555555555555"
 MIG = "MIG-aaaaaaaa-2222-3333-4444-555555555555"
-KEYS = frozenset(m.key for m in nvml.MEASUREMENTS)
-Readings = dict[tuple[str, str], object]
 SECOND_DEVICE = {
     "Count": 2,
     "UUID.1": OTHER,
@@ -32,93 +20,6 @@ SECOND_DEVICE = {
     "MemTotal.1": 140 << 30,
     "Processes.1": "",
 }
-
-
-class Clock:
-    """The monotonic clock, which a test may set forward."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def __call__(self) -> float:
-        return time.monotonic() + self.ahead
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> StandIn:
-    return StandIn(tmp_path_factory.mktemp("nvml"))
-
-
-@pytest.fixture
-def gpus(library: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
-    """A machine with one H200 nobody is on."""
-    library.clear()
-    library.update(H200)
-    for name, value in library.environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    return library
-
-
-@pytest.fixture
-def started() -> Iterator[Callable[..., int]]:
-    """Starts processes that wait, with an environment of their own."""
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def start(**environment: str) -> int:
-        process = subprocess.Popen(["sleep", "100"], env={"PATH": os.environ["PATH"], **environment})
-        processes.append(process)
-        # before exec its environment is ours
-        while Path(f"/proc/{process.pid}/comm").read_text() != "sleep\n":
-            time.sleep(0.001)
-        return process.pid
-
-    yield start
-    for process in processes:
-        process.kill()
-        process.wait()
-
-
-@pytest.fixture
-def attach(gpus: StandIn) -> Iterator[Callable[..., tuple[GpuSource, HelperProcess, Clock]]]:
-    """Binds the source to processes, with a clock that can be set forward."""
-    sources: list[GpuSource] = []
-
-    def bind(
-        *pids: int, gpus_option: str = "job", shared_clock: bool = False
-    ) -> tuple[GpuSource, HelperProcess, Clock]:
-        clock = Clock()
-        now = clock if shared_clock else time.monotonic
-        job = LiveJob(*pids)
-        job.gpus = gpus_option
-        helper = HelperProcess(["nvml"], "/proc", clock=clock)
-        devices = JobDevices(job, nvml.VARIABLES, nvml.DEVICE_FILES)  # type: ignore[arg-type]  # dressed as a job
-        source = GpuSource(job, nvml.MEASUREMENTS, KEYS, helper, devices, clock=now)  # type: ignore[arg-type]
-        sources.append(source)
-        return source, helper, clock
-
-    yield bind
-    for source in sources:
-        source.close()
-
-
-def read_until(source: GpuSource, found: Callable[[Readings], bool]) -> Readings:
-    """Sample as the recorder would until the readings are as awaited."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        readings: Readings = {(key, instance): value for key, instance, value in source.read()}
-        if found(readings):
-            return readings
-        time.sleep(0.02)
-    raise AssertionError("never came")
-
-
-def has(*wanted: tuple[str, str]) -> Callable[[Readings], bool]:
-    return lambda readings: set(wanted) <= readings.keys()
-
-
-def in_state(helper: HelperProcess, state: str) -> Callable[[Readings], bool]:
-    return lambda _: helper.state == state
 
 
 def test_a_device_of_the_job_is_read_in_base_units(
@@ -241,74 +142,6 @@ def test_a_mig_instance_knows_its_memory_and_nothing_of_the_whole_gpu(
     }
 
 
-def test_a_slow_call_that_hangs_costs_its_own_values_only(
-    gpus: StandIn, attach: Callable, started: Callable
-) -> None:
-    gpus.update({"TotalEnergyConsumption.0": "hang"})
-    source, helper, _ = attach(started(CUDA_VISIBLE_DEVICES="0"))
-    for _ in range(3):
-        found = read_until(source, has(("nvml_util", GPU)))
-        assert ("nvml_energy", GPU) not in found
-    assert helper.failures == 0
-
-
-def test_a_driver_that_hangs_is_given_up_and_tried_again_later(
-    gpus: StandIn, attach: Callable, started: Callable
-) -> None:
-    source, helper, clock = attach(started(CUDA_VISIBLE_DEVICES="0"))
-    read_until(source, has(("nvml_util", GPU)))
-    gpus.update({"Util.0": "hang"})
-    pid = helper.strays[0]
-    clock.ahead += 60
-    read_until(source, in_state(helper, "open"))
-    assert [kind for kind, details in source.tell() if details["state"] == "open"] == ["source_failed"]
-    assert source.read() == []
-    assert source.standing()["state"] == "open"
-    gpus.update({"Util.0": 55})
-    clock.ahead += gpu_process.FIRST_PAUSE_SECONDS
-    assert read_until(source, has(("nvml_util", GPU)))["nvml_util", GPU] == 55
-    assert helper.strays[0] != pid
-    assert source.standing() == {
-        "state": "closed",
-        "failures": 1,
-        "error": source.standing()["error"],
-        "devices": ["0 NVIDIA H200"],
-    }
-
-
-def test_each_failure_in_a_row_doubles_the_pause(gpus: StandIn, attach: Callable, started: Callable) -> None:
-    source, helper, clock = attach(started())
-    for pause in (2, 4, 8):
-        read_until(source, in_state(helper, "closed"))
-        os.kill(helper.strays[0], signal.SIGKILL)
-        read_until(source, in_state(helper, "open"))
-        clock.ahead += pause - 1
-        source.read()
-        assert helper.state == "open"
-        clock.ahead += 1
-    assert helper.failures == 3
-
-
-def test_a_value_is_used_once(gpus: StandIn, attach: Callable, started: Callable) -> None:
-    source, helper, _ = attach(started(CUDA_VISIBLE_DEVICES="0"))
-    read_until(source, has(("nvml_util", GPU)))
-    os.kill(helper.strays[0], signal.SIGSTOP)
-    drained = [source.read() for _ in range(3)][-1]
-    assert {key for key, _, _ in drained} <= {"nvml_count"}
-    os.kill(helper.strays[0], signal.SIGCONT)
-    read_until(source, has(("nvml_util", GPU)))
-
-
-def test_an_answer_from_long_before_the_last_sample_is_not_new(
-    gpus: StandIn, attach: Callable, started: Callable
-) -> None:
-    source, _, clock = attach(started(CUDA_VISIBLE_DEVICES="0"), shared_clock=True)
-    read_until(source, has(("nvml_util", GPU)))
-    clock.ahead += 6
-    source.read()  # asks again, 6 s after what is on its way was read
-    assert ("nvml_util", GPU) not in {(key, instance) for key, instance, _ in source.read()}
-
-
 def test_a_device_that_fell_off_the_bus_does_not_cost_the_others(
     gpus: StandIn, attach: Callable, started: Callable
 ) -> None:
@@ -353,59 +186,6 @@ def test_pids_of_another_namespace_are_not_taken_for_ours(
     source, _, _ = attach(started(CUDA_VISIBLE_DEVICES="0"))
     read_until(source, lambda _: "nvml_proc_mem" in source.doubts())
     assert not [key for key, _, _ in source.read() if key.startswith("nvml_proc")]
-
-
-def test_a_library_that_will_not_start_is_said_once_and_not_tried_again(
-    gpus: StandIn, attach: Callable, started: Callable
-) -> None:
-    gpus.update({"Init": "error 9"})
-    source, helper, clock = attach(started())
-    read_until(source, in_state(helper, "unusable"))
-    assert [details["state"] for _, details in source.tell()] == ["unusable"]
-    read_until(source, lambda _: helper.strays == ())  # it has spoken, but may still be on its way out
-    clock.ahead += 1000
-    assert source.read() == []
-    assert helper.strays == ()
-    assert source.tell() == []
-
-
-def test_what_the_helper_used_is_known_when_it_is_gone(
-    gpus: StandIn, attach: Callable, started: Callable
-) -> None:
-    source, helper, _ = attach(started())
-    read_until(source, in_state(helper, "closed"))
-    source.close()
-    assert helper.strays == ()
-    assert helper.usage.cpu_ns > 1_000_000
-    assert helper.usage.maxrss_bytes > 4 << 20
-    assert helper.usage.io[0] > 0
-
-
-ALONE = """
-import os, sys
-from jobmeter.probes.gpu_process import HelperProcess
-helper = HelperProcess(["nvml"], "/proc")
-while helper.state != "closed": helper.hear()
-print(helper.strays[0], flush=True)
-sys.stdin.read()
-"""
-
-
-@pytest.mark.parametrize("busy", [True, False])
-def test_the_helper_ends_with_a_recorder_that_was_killed(gpus: StandIn, busy: bool) -> None:
-    recorder = subprocess.Popen(
-        [sys.executable, "-c", ALONE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert recorder.stdout is not None
-    pid = int(recorder.stdout.readline())
-    if busy:
-        os.kill(pid, signal.SIGSTOP)  # as if it hung in the driver: it cannot see that its input ended
-    recorder.kill()
-    recorder.communicate()
-    while (
-        Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split(")")[1][:3]
-    ):
-        time.sleep(0.01)
 
 
 def test_no_driver_is_a_reason_and_a_driver_is_looked_for_without_waking_it(

@@ -12,7 +12,9 @@ from jobmeter.collectors import nvsmi
 from jobmeter.collectors.gpu_devices import JobDevices
 from jobmeter.collectors.gpu_source import GpuSource
 from jobmeter.probes.nvsmi import Listener
+from jobmeter.probes.slowtool import SlowTool
 from jobmeter.probes.paths import Paths
+from support.gpus import Clock
 from support.livejob import LiveJob
 
 KEYS = frozenset(m.key for m in nvsmi.MEASUREMENTS)
@@ -32,16 +34,6 @@ case "$1" in
   *) exec cat {folder}/apps ;;
 esac
 """
-
-
-class Clock:
-    """The monotonic clock, which a test may set forward."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def __call__(self) -> float:
-        return time.monotonic() + self.ahead
 
 
 class Machine:
@@ -185,6 +177,16 @@ def test_what_is_no_table_opens_the_breaker_and_is_quoted(
     read_until(source, machine, lambda _: source.standing()["state"] == "open")
     assert source.standing()["error"] == error
     assert source.read() == []
+
+
+def test_one_that_never_stops_talking_is_cut_short(machine: Machine) -> None:
+    machine.write("#!/bin/sh\nexec yes\n")
+    tool = SlowTool(str(machine.program), [], every_seconds=1.0, clock=lambda: 100.0)
+    while tool.state != "open":
+        tool.take()
+    assert tool.last_error == "nvidia-smi does not stop talking"
+    tool.close()
+    assert tool.strays == ()
 
 
 def test_one_that_cannot_be_started_is_no_traceback(source: GpuSource, machine: Machine) -> None:

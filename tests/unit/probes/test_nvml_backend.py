@@ -82,6 +82,12 @@ def test_a_lost_device_does_not_hide_the_others(library: StandIn) -> None:
     assert found["GPU-2"][0] == {"mem_used": 1, "mem_total": 2}
 
 
+@pytest.mark.parametrize("answer", ["Name__0", "MigMode__0"])
+def test_a_device_that_cannot_say_what_it_is_does_not_hide_the_others(library: StandIn, answer: str) -> None:
+    found = told(library, Count=2, UUID__1="GPU-2", MemUsed__1=1, MemTotal__1=2, **{answer: "error 15"})
+    assert [device[0] for device in found["devices"]] == ["GPU-2"]
+
+
 def test_an_error_of_the_driver_is_an_os_error_with_its_words(library: StandIn) -> None:
     ran = ask(library, PowerUsage__0="error 15")
     assert ran.returncode == 1
