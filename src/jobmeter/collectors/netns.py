@@ -71,9 +71,11 @@ class NetnsSource:
             name = netns.of_process(proc, pid)
             if name is not None and name != self._ours:
                 self._members.setdefault(name, set()).add(pid)
-        self._members = {
-            name: alive for name, members in self._members.items() if (alive := members & processes.keys())
-        }
+        alive = {name: members & processes.keys() for name, members in self._members.items()}
+        self._members = {name: members for name, members in alive.items() if members}
+        if len(self._members) < len(alive):
+            # the kernel gives the number of a namespace that is gone to another
+            self._last = {at: moved for at, moved in self._last.items() if at[0] in self._members}
 
     def _add(self, name: str, members: set[int]) -> None:
         found = None

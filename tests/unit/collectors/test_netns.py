@@ -60,7 +60,9 @@ def test_what_a_namespace_sends_is_the_jobs(alone: "subprocess.Popen[str]") -> N
     alone.stdin.flush()
     assert alone.stdout.readline() == "sent\n"
     (_, _, received), (_, _, sent) = source.read()
-    assert 50_000 <= sent < 55_000  # 958 bytes, 28 of IP and UDP, 14 of Ethernet; the link itself says a little
+    assert (
+        50_000 <= sent < 55_000
+    )  # 958 bytes, 28 of IP and UDP, 14 of Ethernet; the link itself says a little
     assert received < 5_000
 
 
@@ -69,6 +71,23 @@ def test_traffic_stays_counted_when_the_namespace_is_gone(alone: "subprocess.Pop
     source = netns.attach(job, KEYS)  # type: ignore[arg-type]  # dressed as a job
     before = source.read()
     job.processes.clear()
+    assert source.read() == before
+
+
+def test_nothing_is_remembered_of_a_namespace_that_is_gone(alone: "subprocess.Popen[str]") -> None:
+    """Its number is given to another, whose bytes would be counted from those of the first."""
+    job = LiveJob(alone.pid)
+    process = job.processes[alone.pid]
+    source = netns.NetnsSource(job, KEYS)  # type: ignore[arg-type]  # dressed as a job
+    source.read()
+    job.processes.clear()
+    before = source.read()
+    assert alone.stdin is not None
+    assert alone.stdout is not None
+    alone.stdin.write("50\n")
+    alone.stdin.flush()
+    assert alone.stdout.readline() == "sent\n"
+    job.processes[alone.pid] = process  # as one that has the number now
     assert source.read() == before
 
 
