@@ -12,8 +12,8 @@ from jobmeter.collectors import nvsmi
 from jobmeter.collectors.gpu_devices import JobDevices
 from jobmeter.collectors.gpu_source import GpuSource
 from jobmeter.probes.nvsmi import Listener
-from jobmeter.probes.slowtool import SlowTool
 from jobmeter.probes.paths import Paths
+from jobmeter.probes.slowtool import SlowTool
 from support.gpus import Clock
 from support.livejob import LiveJob
 
