@@ -80,10 +80,26 @@ def test_a_senseless_interval_is_left_at_its_default(tmp_path: Path, value: str)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "\x00\x01", "a: [", "config: 3", "config: {process: []}", "config: {process: [3]}", "- 1"]
+    "text",
+    [
+        "",
+        "\x00\x01",
+        "a: [",
+        "config: 3",
+        "config: {process: []}",
+        "config: {process: [3]}",
+        "- 1",
+        "config: {process: " + "[" * 5000,
+        CONFIG + "#" * 70_000,
+    ],
 )
 def test_what_is_no_such_config_changes_nothing(tmp_path: Path, text: str) -> None:
     assert aitk.find(write(tmp_path, text), str(tmp_path)) is None
+
+
+def test_json_nested_too_deeply_changes_nothing(tmp_path: Path) -> None:
+    text = '{"config": {"process": ' + "[" * 60_000
+    assert aitk.find(write(tmp_path, text, "cfg.json"), str(tmp_path)) is None
 
 
 def test_a_missing_config_is_for_the_job_to_tell(tmp_path: Path) -> None:
