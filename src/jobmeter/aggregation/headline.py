@@ -162,15 +162,18 @@ def gpu_util(summary: "Summary") -> "Figures | None":
 def gpu_memory_peak(summary: "Summary") -> "Figures | None":
     """Give the most the job's processes held on all its GPUs at once, else the most that was in use there."""
     for tool in GPU_TOOLS:
-        known = {
-            key: value
-            for name in ("proc_mem_total", "mem_used_total", "mem_used")
-            if (value := _number(summary, key := f"{tool}_peak_{name}")) is not None
-        }
+        # what one device held says nothing of all of them: only where no sum is known it stands for it
+        known = _peaks(summary, tool, ("proc_mem_total", "mem_used_total"))
+        known = known or _peaks(summary, tool, ("mem_used",))
         if known:
             best = next(iter(known))
             return _figures(known[best], min(known.values()), max(known.values()), [best], exact=False)
     return None
+
+
+def _peaks(summary: "Summary", tool: str, names: tuple[str, ...]) -> dict[str, float]:
+    keys = (f"{tool}_peak_{name}" for name in names)
+    return {key: value for key in keys if (value := _number(summary, key)) is not None}
 
 
 def energy_joules(summary: "Summary", inexact: "Mapping[str, str]") -> "Figures | None":

@@ -232,6 +232,17 @@ def test_gpu_memory_is_what_the_jobs_processes_held_and_at_most_what_was_in_use(
     }
 
 
+def test_what_one_gpu_of_several_held_bounds_nothing() -> None:
+    summary = {
+        "nvml_peak_proc_mem_total": 60 * MIB,
+        "nvml_peak_mem_used_total": 64 * MIB,
+        "nvml_peak_mem_used": 34 * MIB,
+    }
+    found = headline.gpu_memory_peak(summary)
+    assert found is not None
+    assert (found["low"], found["value"], found["high"]) == (60 * MIB, 60 * MIB, 64 * MIB)
+
+
 def test_without_processes_gpu_memory_is_what_was_in_use() -> None:
     found = headline.gpu_memory_peak({"nvsmi_peak_mem_used": 34 * MIB})
     assert found is not None
