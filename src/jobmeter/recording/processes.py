@@ -3,7 +3,8 @@
 A process that used no CPU since the last look changed nothing else either, so an idle process costs one
 clock read. Totals are `sum over live p of (its CPU clock + what it reaped)` plus what this process reaped:
 a child that ends only moves its time from its own clock into its parent's account. Parents are read before
-their children, and a pass during which a process vanished is repeated, so nothing is counted twice or lost.
+their children, and a pass during which a process vanished, or this one had to wait for a processor, is
+repeated, so that nothing is counted twice or lost.
 """
 
 import os
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PASSES = 4
+_HELD_UP_NS = 2_000_000
+"""Kept off the processor this long within a pass, the recorder misses what was born and ended meanwhile."""
 _NO_IO = (0, 0, 0, 0)
+_FEW = 16
+"""So many processes may all be asked for their children."""
 _SPARE_DESCRIPTORS = 8
 """For what is opened for a moment, and for files of the run that are made later."""
 
@@ -81,6 +86,7 @@ class ProcessTable:
         "_helpers",
         "_list",
         "_listed",
+        "_parents",
         "_proc",
         "_reaped_ns",
         "_recorder",
@@ -103,6 +109,7 @@ class ProcessTable:
         self._recorder = recorder
         self._list = list_pids
         self._listed: set[int | str] = set()
+        self._parents: set[int] = set()
         self._helpers: frozenset[int] = frozenset()
         self._reaped_ns = reaped_ns
         self._descriptors = _descriptor_budget()
@@ -128,11 +135,13 @@ class ProcessTable:
         known = self.live.keys() | ()
         total_ns = 0
         for _ in range(_PASSES):
+            began_ns, used_ns = time.monotonic_ns(), time.thread_time_ns()
             self._discover()
             total_ns = 0 if self._reaped_ns is None else self._reaped_ns()
             live_ns, vanished = self._pass(full)
             total_ns += live_ns
-            if not vanished:
+            waited_ns = time.monotonic_ns() - began_ns - (time.thread_time_ns() - used_ns)
+            if not vanished and waited_ns < _HELD_UP_NS:
                 break
         # a clock read of a process that just ended may be missing: the total never falls
         self.cpu_ns = max(self.cpu_ns, total_ns)
@@ -204,6 +213,17 @@ class ProcessTable:
             return
         for pid in sorted(unknown):
             self._admit(pid)
+        if new or gone:
+            self._admit_zombies()
+
+    def _admit_zombies(self) -> None:
+        """Find what lived between two looks and is not reaped yet: a cgroup does not list it."""
+        self._parents |= {process.ppid for process in self.live.values()}
+        self._parents &= self.live.keys()
+        for parent in list(self.live) if len(self.live) <= _FEW else self._parents:
+            children = procfs.read_file(f"{self._proc}/{parent}/task/{parent}/children", 1 << 16) or b""
+            for pid in sorted(set(map(int, children.split())) - self.live.keys() - self._helpers):
+                self._admit(pid)
 
     def _adopt(self, unknown: set[int]) -> None:
         """Admit the unknown processes that descend from the job; orphans have the recorder as parent."""

@@ -25,6 +25,8 @@ five while no process of the job runs."""
 
 _OF_THE_JOB = ("cgroup", "wait")
 """Sources that can only change when a process of the job runs; `proc` knows by itself who moved."""
+_OF_THE_PROCESSES = ("proc", "wait")
+"""Sources that tell what the look at the processes found."""
 
 
 class Sampler:
@@ -37,6 +39,7 @@ class Sampler:
         "_job",
         "_job_keys",
         "_job_window",
+        "_looked_at",
         "_next_report",
         "_on_event",
         "_process_window",
@@ -81,6 +84,7 @@ class Sampler:
         self.summary = Summary(self.definitions, self._starts_at_zero)
         self.attribution = Attribution()
         self.samples = 0
+        self._looked_at = timing.began
 
     def _starts_at_zero(self, definition: Measurement) -> bool:
         return accounts.starts_at_zero(definition, ours=self._job.ours)
@@ -90,6 +94,7 @@ class Sampler:
         now = self._clock.monotonic()
         reporting = final or now >= self._next_report
         self._job.refresh(full=reporting)
+        self._looked_at = (now + self._clock.monotonic()) / 2
         if not self._job.processes and not final:
             return  # everything ended between two looks: an empty sample says nothing
         self.attribution.update(self._job.processes.values())
@@ -118,7 +123,8 @@ class Sampler:
             self._take(name, self._clock.monotonic(), self._said.get(name, []))
 
     def _read(self, name: str, source: "Source") -> None:
-        at = self._clock.monotonic()
+        # what is known of processes is as old as the look at them, however long this process then had to wait
+        at = self._looked_at if name in _OF_THE_PROCESSES else self._clock.monotonic()
         readings = guard.attempt(lambda: list(source.read()), lambda error: self._failed(name, error))
         self._listen(source)
         if readings is None:
