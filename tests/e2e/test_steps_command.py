@@ -61,7 +61,7 @@ def test_runs_are_found_and_sorted_by_what_they_logged(home: Path) -> None:
     )
     assert [run["steps"]["last_step"] for run in found] == [40]
     assert json.loads(read(home, "ls", "--json", "--filter", "loss>1")) == []
-    assert read(home, "ls", "-c", "loss,steps.last_step").splitlines() == ["loss  STEP", " 0.1    40"]
+    assert read(home, "ls", "-c", "loss,steps.last_step").splitlines() == ["LOSS  STEP", " 0.1    40"]
 
 
 def test_steps_are_printed_as_json_csv_and_a_table(home: Path) -> None:

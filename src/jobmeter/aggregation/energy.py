@@ -93,13 +93,14 @@ def sentence(account: "Mapping[str, object]") -> str:
     joules, kwh, cost = (account.get(name) for name in ("joules", "kwh", "energy_cost"))
     if not isinstance(joules, int | float) or not isinstance(kwh, int | float):
         return ""
-    text = f"{_scaled_joules(joules)} = {_digits(kwh)} kWh"
+    text = f"{scaled_joules(joules)} = {_digits(kwh)} kWh"
     if not isinstance(cost, int | float):
         return text
     return f"{text}, {_digits(cost)} {account.get('currency', '')}".rstrip()
 
 
-def _scaled_joules(joules: float) -> str:
+def scaled_joules(joules: float) -> str:
+    """Write an amount of energy: `687.54 kJ`."""
     for factor, unit in ((1e9, "GJ"), (1e6, "MJ"), (1e3, "kJ")):
         if joules >= factor:
             return f"{joules / factor:.2f} {unit}"

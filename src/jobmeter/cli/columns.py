@@ -5,7 +5,7 @@ there). Where they do, every cell names its method and the legend says which key
 the legend alone says it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobmeter.cli.render import local_time, spans, statuses
@@ -13,7 +13,7 @@ from jobmeter.cli.render.screen import Style
 from jobmeter.cli.render.table import Cell, Column
 from jobmeter.model import text, units
 from jobmeter.model.run import LIVE, Run
-from jobmeter.service import explain, fields
+from jobmeter.service import energy, explain, fields
 from jobmeter.service.fields import Type
 
 DEFAULT = (
@@ -24,6 +24,10 @@ DEFAULT = (
     "cpu_seconds",
     "cores",
     "memory_peak",
+    "gpu_util",
+    "gpu_memory",
+    "steps.last_step",
+    "loss",
     "io_read",
     "io_write",
     "disk",
@@ -34,11 +38,12 @@ DEFAULT = (
 _TITLES = {
     "id": "RUN", "cpu_seconds": "CPU", "memory_peak": "MEMORY", "memory_limit": "LIMIT", "exit_code": "EXIT",
     "io_read": "READ", "io_write": "WRITTEN", "job_id": "JOB",
+    "gpu_util": "GPU", "gpu_memory": "GPU MEM", "energy": "ENERGY", "loss": "LOSS",
     "steps.count": "STEPS", "steps.last_step": "STEP", "steps.per_second": "STEPS/S",
 }  # fmt: skip
 _OPTIONAL = {
-    "io_read": 9, "io_write": 8, "disk": 7, "cores": 6, "started": 5, "name": 4,
-    "cpu_seconds": 3, "wall": 2, "memory_peak": 1,
+    "io_read": 13, "io_write": 12, "disk": 11, "cores": 10, "gpu_memory": 9, "started": 8,
+    "steps.last_step": 7, "gpu_util": 6, "name": 5, "loss": 4, "cpu_seconds": 3, "wall": 2, "memory_peak": 1,
 }  # fmt: skip
 _FLEXIBLE = {"command": 12, "name": 8, "cwd": 12, "message": 12, "host": 8, "project": 8, "user": 8}
 _WORDS = (fields.TAG, fields.CONFIG)
@@ -81,11 +86,16 @@ class Methods:
             if field not in shown:
                 continue
             if len(tags) == 1:
-                parts += [f"{title} by {' + '.join(keys)}" for keys in tags]
+                parts += [f"{title} by {_joined(field, keys)}" for keys in tags]
             else:
-                named = ", ".join(f"{tag} = {' + '.join(keys)}" for keys, tag in tags.items())
+                named = ", ".join(f"{tag} = {_joined(field, keys)}" for keys, tag in tags.items())
                 parts.append(f"{title} by {named}")
         return text.clean("; ".join(parts))
+
+
+def _joined(field: str, keys: Sequence[str]) -> str:
+    """Name the keys of a number by how it was made of them: needed memory is what was charged less the cache."""
+    return (" - " if field == "memory_peak" else " + ").join(keys)
 
 
 def methods(runs: Sequence[Run], chosen: Sequence[str]) -> Methods:
@@ -117,6 +127,18 @@ def _method_word(key: str) -> str:
     return {"cgroup": "cg"}.get(key.partition("_")[0], text.clean(key.partition("_")[0]) or "?")
 
 
+def _cores(value: float) -> str:
+    return "<0.01" if 0 < value < 0.005 else f"{value:.2f}"
+
+
+_OWN_WORDS: dict[str, Callable[[float], str]] = {
+    "cores": _cores,
+    "energy": energy.joules,
+    "gpu_util": units.format_percent,
+}
+"""Fields that are written another way than their type is."""
+
+
 def cell(field: str, run: Run, known: Mapping[str, object], found: Methods, now: float) -> Cell:
     """Write one field of one run; what is not known is left empty."""
     if field == "status":
@@ -135,13 +157,20 @@ def cell(field: str, run: Run, known: Mapping[str, object], found: Methods, now:
     return Cell(f"~{written}" if headline is not None and not headline.exact else written)
 
 
+def short_command(run: Run) -> Cell:
+    """Write a command without the folder its program lies in."""
+    program = run.command[0].rpartition("/")[2] if run.command else ""
+    command = (program, *run.command[1:]) if program else run.command
+    return Cell(text.cut(text.command_line(command), _LONGEST_COMMAND))
+
+
 def _written(field: str, value: object, run: Run, now: float) -> str:
     kind = fields.type_of(field)
     if isinstance(value, int | float):
         if kind is Type.ANY and field in run.summary:
             return explain.explain_key(field, run).text
-        if field == "cores":
-            return "<0.01" if 0 < value < 0.005 else f"{value:.2f}"
+        if field in _OWN_WORDS:
+            return _OWN_WORDS[field](value)
         match kind:
             case Type.MOMENT:
                 return local_time.short(value, now)

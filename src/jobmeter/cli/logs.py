@@ -49,7 +49,10 @@ def main(args: argparse.Namespace) -> int:
     wanted = logs.channels(run, streams)
     readable = [channel for channel in wanted if not _complain(channel)]
     if not wanted:
-        print(f"jobmeter: no {' or '.join(sorted(streams - {'log'}))} was captured for this run", file=sys.stderr)
+        print(
+            f"jobmeter: no {' or '.join(sorted(streams - {'log'}))} was captured for this run",
+            file=sys.stderr,
+        )
     if wanted and not readable:
         raise UsageError("nothing of this run's output can be read any more")
     with closing(logs.LogReader(run, readable)) as reader:

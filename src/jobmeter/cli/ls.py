@@ -103,6 +103,14 @@ def _known(name: str, purpose: str) -> str:
     return fields.normal(name)
 
 
+def _cut(kept: Sequence[str], rows: Sequence[Sequence[table.Cell]], widths: dict[int, int]) -> bool:
+    """Tell whether some command has no room: then where its program lies is left out first."""
+    place = kept.index("command") if "command" in kept else None
+    if place is None or place not in widths:
+        return False
+    return any(text.width(row[place].text) > widths[place] for row in rows)
+
+
 def lines(found: Sequence[Run], chosen: Sequence[str], out: Screen, now: float, *, usual: bool) -> list[str]:
     """Lay the runs out as a table with a legend of methods."""
     known = [fields.of_run(run) for run in found]
@@ -115,6 +123,13 @@ def lines(found: Sequence[Run], chosen: Sequence[str], out: Screen, now: float, 
         for run, row in zip(found, known, strict=True)
     ]
     widths = table.fit(head, rows, out.width)
+    if _cut(kept, rows, widths):
+        place = kept.index("command")
+        rows = [
+            [*row[:place], columns.short_command(run), *row[place + 1 :]]
+            for run, row in zip(found, rows, strict=True)
+        ]
+        widths = table.fit(head, rows, out.width)
     legend = methods.legend([kept[index] for index in widths])
     wrapped = text.wrap(legend, out.width) if legend else []
     return [*table.draw(head, rows, widths, out), *(out.paint(line, Style.DIM) for line in wrapped)]

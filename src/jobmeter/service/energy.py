@@ -11,6 +11,11 @@ def account(run: Run) -> dict[str, object] | None:
     return energy.account(run.summary, price if isinstance(price, str) else None)
 
 
+def joules(amount: float) -> str:
+    """Write an amount of energy."""
+    return energy.scaled_joules(amount)
+
+
 def sentence(run: Run) -> str:
     """Say a run's energy in a few words; empty where nothing measured it."""
     return energy.sentence(account(run) or {})

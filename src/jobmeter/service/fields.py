@@ -29,7 +29,10 @@ FIELDS: dict[str, Type] = {
     "cwd": Type.TEXT,
     "disk": Type.BYTES,
     "ended": Type.MOMENT,
+    "energy": Type.NUMBER,
     "exit_code": Type.NUMBER,
+    "gpu_memory": Type.BYTES,
+    "gpu_util": Type.NUMBER,
     "group": Type.TEXT,
     "host": Type.TEXT,
     "id": Type.TEXT,
@@ -66,6 +69,9 @@ HEADLINES = {
     "memory_peak": "memory_peak_bytes",
     "io_read": "io_read_bytes",
     "io_write": "io_write_bytes",
+    "gpu_util": "gpu_util_percent",
+    "gpu_memory": "gpu_memory_peak_bytes",
+    "energy": "energy_joules",
 }
 """Fields that are the value of a headline number."""
 

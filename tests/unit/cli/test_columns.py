@@ -10,6 +10,7 @@ from jobmeter.cli.render.screen import Screen
 from jobmeter.errors import UsageError
 from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
 from jobmeter.model.run import Headline, Limits, Run, Status
+from jobmeter.model.steps import MetricSummary, StepSummary
 
 pytestmark = pytest.mark.usefixtures("utc")
 
@@ -149,3 +150,41 @@ def test_the_list_fits_eighty_columns() -> None:
     shown = lines(long, LIVE, width=80)
     assert max(map(len, shown)) <= 80
     assert shown[0].split() == ["RUN", "STATUS", "WALL", "MEMORY", "NAME", "COMMAND"]
+
+
+TRAINED = replace(
+    DONE,
+    command=("/opt/bin/python", "train.py"),
+    headline={
+        "gpu_util_percent": Headline(value=95.2, low=95.2, high=95.2, keys=("nvml_mean_util",), exact=False),
+        "gpu_memory_peak_bytes": Headline(
+            value=12 * 2**30, low=1, high=2, keys=("nvml_peak_mem_used_total",), exact=False
+        ),
+        "energy_joules": Headline(value=5400.0, low=5400.0, high=5400.0, keys=("nvml_energy",), exact=True),
+    },
+    steps=StepSummary(
+        count=600, last_step=599, metrics={"loss": MetricSummary(first=2.9, last=0.4509, low=0.36, high=2.9)}
+    ),
+)
+
+
+def test_a_training_shows_its_gpu_its_step_and_its_loss_without_being_asked() -> None:
+    assert lines(TRAINED) == [
+        "RUN                      STATUS     STARTED       WALL    GPU  GPU MEM  STEP    LOSS  COMMAND",
+        "20261115T095001Z-7f3a9c  completed  11-15 09:50  1m15s  ~95 %  ~12 GiB   599  0.4509  /opt/bin/python train.py",
+        "GPU by nvml_mean_util; GPU MEM by nvml_peak_mem_used_total",
+    ]
+
+
+def test_energy_can_be_a_column() -> None:
+    assert lines(TRAINED, chosen="energy")[1] == "5.40 kJ"
+
+
+def test_memory_less_its_cache_is_named_as_a_difference() -> None:
+    run = replace(DONE, headline=memory(700 * MIB, "cgroup_mem_peak", "cgroup_peak_mem_file"))
+    assert lines(run)[-1] == "MEMORY by cgroup_mem_peak - cgroup_peak_mem_file"
+
+
+def test_where_a_program_lies_gives_way_before_its_arguments_do() -> None:
+    assert lines(TRAINED, width=104)[1].endswith("  python train.py")
+    assert lines(replace(TRAINED, command=("/",)), width=60)[1].endswith("  /")

@@ -78,3 +78,18 @@ def test_ranks_of_other_recorders_are_not_missing() -> None:
     assert list(step_rows(run, others)) == [
         Row("ranks", "2 of 4; elsewhere in the job: 0-1; never seen: 3", style=Style.WARN)
     ]
+
+
+def test_what_data_held_back_came_to_stands_below() -> None:
+    eval_loss = MetricSummary(first=2.5, last=0.4, low=0.4, high=2.5)
+    found = rows(summary(loss=LOSS, eval_loss=eval_loss))
+    assert [row.body for row in found[1:]] == ["eval_loss 2.5 -> 0.4"]
+
+
+def test_ends_that_read_the_same_are_said_once() -> None:
+    flat = MetricSummary(first=3.9071, last=3.9072, low=3.9071, high=3.9072)
+    assert rows(summary(loss=flat))[0].body == "1,200  loss 3.907  1.2 it/s"
+
+
+def test_more_records_than_steps_are_called_records() -> None:
+    assert rows(summary(605, 599, loss=LOSS))[0].body.startswith("605 records to step 599  loss ")

@@ -1,8 +1,9 @@
 """One run on one screen: what it was, how it ended, what it used, who used it, what is not known."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from jobmeter.cli.render import local_time, statuses
+from jobmeter.cli.render.event_rows import event_rows
 from jobmeter.cli.render.role_rows import role_rows
 from jobmeter.cli.render.rows import Row, lay_out
 from jobmeter.cli.render.screen import Screen, Style
@@ -10,9 +11,7 @@ from jobmeter.cli.render.step_rows import step_rows
 from jobmeter.cli.render.usage_rows import usage_rows
 from jobmeter.model import text, units
 from jobmeter.model.run import LIVE, Run
-from jobmeter.model.view import SEVERE_EVENTS, Event, RunView
-
-MOST_EVENTS = 8
+from jobmeter.model.view import RunView
 
 
 def render(view: RunView, screen: Screen, now: float) -> list[str]:
@@ -24,10 +23,9 @@ def render(view: RunView, screen: Screen, now: float) -> list[str]:
 
 
 def _title(run: Run, width: int) -> list[str]:
-    command = text.cut(text.command_line(run.command), 2000) or "(no command recorded)"
-    if run.name:
-        command = f"{text.clean(run.name)}: {command}"
-    lines = text.wrap(command, width)
+    command = text.cut(text.command_line(run.command), 2000)
+    named = ": ".join(part for part in (text.clean(run.name or ""), command) if part)
+    lines = text.wrap(named or "(no command recorded)", width)
     return lines if len(lines) <= 3 else [*lines[:2], text.cut(f"{lines[2]}{text.ELLIPSIS}", width)]
 
 
@@ -46,7 +44,7 @@ def _rows(view: RunView, now: float) -> Iterator[Row]:
     yield from _job(view)
     yield from usage_rows(run)
     yield from role_rows(view.processes)
-    yield from _events(view.events, distributed=bool(run.ranks))
+    yield from event_rows(view.events, run)
     yield from _people(run)
     yield from _unknown(run)
 
@@ -61,6 +59,8 @@ def _job(view: RunView) -> Iterator[Row]:
 
 def _times(run: Run, now: float) -> Iterator[Row]:
     if run.started_at is None:
+        if run.wall_seconds is not None:
+            yield Row("time", units.format_seconds(run.wall_seconds))
         return
     started = local_time.whole(run.started_at)
     if run.wall_seconds is not None:
@@ -76,27 +76,6 @@ def _later(first: str, second: str) -> str:
     """Leave out the date a second moment shares with the first."""
     date, _, clock = second.partition(" ")
     return clock if clock and first.startswith(date) else second
-
-
-def _events(events: tuple[Event, ...], *, distributed: bool) -> Iterator[Row]:
-    for index, event in enumerate(events[:MOST_EVENTS]):
-        clock = local_time.whole(event.timestamp).partition(" ")[2] or "?"
-        whose = f" rank {event.rank}" if distributed and event.rank is not None else ""
-        body = f"{clock}{whose} {text.clean(event.type)}{_details(event.details)}"
-        yield Row(
-            "events" if index == 0 else "",
-            body,
-            style=Style.BAD if event.type in SEVERE_EVENTS else Style.PLAIN,
-        )
-    if len(events) > MOST_EVENTS:
-        yield Row("", f"and {len(events) - MOST_EVENTS} more, see --json")
-
-
-def _details(details: Mapping[str, object]) -> str:
-    parts = [
-        f"{text.clean(str(key))}={text.cut(text.clean(str(value)), 60)}" for key, value in details.items()
-    ]
-    return f": {', '.join(parts)}" if parts else ""
 
 
 def _people(run: Run) -> Iterator[Row]:

@@ -7,6 +7,7 @@ from jobmeter.cli.render.screen import Screen, Style
 from jobmeter.model import text
 
 LABEL_CELLS = 10
+"""The least a label takes; a longer one moves all bodies to the right, so that it never touches its own."""
 LEAST_BODY_CELLS = 20
 
 
@@ -18,16 +19,22 @@ class Row:
     body: str
     source: str = ""
     style: Style = Style.PLAIN
+    hang: int = 0
+    """By how much lines after the first are set in."""
 
 
 def lay_out(rows: Iterable[Row], screen: Screen) -> list[str]:
     """Fit rows into the screen: bodies wrap, sources stand in a column of their own or on the next line."""
     found = list(rows)
-    room = max(screen.width - LABEL_CELLS, LEAST_BODY_CELLS) if screen.width else 0
+    label_cells = max([LABEL_CELLS, *(text.width(row.label) + 2 for row in found)])
+    room = max(screen.width - label_cells, LEAST_BODY_CELLS) if screen.width else 0
     column = _source_column(found, room)
     lines = []
     for row in found:
-        lines += _lay_out_row(row, screen, room, column)
+        labels = [screen.paint(row.label, Style.DIM) + " " * (label_cells - text.width(row.label))]
+        body = _lay_out_row(row, screen, room, column)
+        labels += [" " * label_cells] * (len(body) - 1)
+        lines += [label + line for label, line in zip(labels, body, strict=True)]
     return lines
 
 
@@ -46,7 +53,9 @@ def _fits(row: Row, column: int, room: int) -> bool:
 
 
 def _lay_out_row(row: Row, screen: Screen, room: int, column: int) -> list[str]:
-    body = text.wrap(row.body, room)
+    first, *more = text.wrap(row.body, room - row.hang if room else 0)
+    # things said side by side are two spaces apart: one of them may be left over where a line breaks
+    body = [line.rstrip() for line in (first, *(" " * row.hang + line for line in more))]
     lines = [screen.paint(line, row.style) for line in body]
     if row.source:
         last = text.width(body[-1])
@@ -55,5 +64,4 @@ def _lay_out_row(row: Row, screen: Screen, room: int, column: int) -> list[str]:
             lines[-1] += " " * (begin - last) + screen.paint(row.source, Style.DIM)
         else:
             lines += [screen.paint(line, Style.DIM) for line in text.wrap(row.source, room)]
-    label = screen.paint(f"{row.label:<{LABEL_CELLS}}", Style.DIM)
-    return [(label if index == 0 else " " * LABEL_CELLS) + line for index, line in enumerate(lines)]
+    return lines

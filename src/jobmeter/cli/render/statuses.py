@@ -28,6 +28,8 @@ def word(run: Run) -> str:
 def sentence(run: Run) -> str:
     """Say how a run stands, and by what it ended."""
     code = "" if run.exit_code is None else f", exit code {run.exit_code}"
+    if run.status is Status.LOST and run.provenance.origin != "jobmeter":
+        return "not known: nothing says how it ended"
     if run.status is Status.LOST:
         return "lost: the recorder vanished, what follows stops where it did"
     if run.signal:

@@ -14,13 +14,15 @@ _MOST_RANKS = 100_000
 
 _MAIN = (metrics.LOSS, metrics.EVAL_LOSS, metrics.ACCURACY, metrics.REWARD)
 """What the one line shows: the first of these that was logged."""
-_RISING = frozenset((metrics.ACCURACY, metrics.REWARD))
+_EVAL_ACCURACY = "eval_accuracy"
+_RISING = frozenset((metrics.ACCURACY, metrics.REWARD, _EVAL_ACCURACY))
 
 
 def step_rows(run: Run, siblings: Sequence[Run] = ()) -> Iterator[Row]:
     """Say how the training went; a run that logged nothing has no row."""
     if run.steps is not None:
         yield _steps(run.steps)
+        yield from _evaluated(run.steps)
     yield from _ranks(run, siblings)
     if run.results:
         shown = [f"{text.clean(key)} {_value(value)}" for key, value in run.results.items()]
@@ -42,21 +44,33 @@ def _steps(summary: StepSummary) -> Row:
     return Row("steps", "  ".join(parts), text.clean(summary.source), style)
 
 
+def _evaluated(summary: StepSummary) -> Iterator[Row]:
+    """Say what data held back came to, where the line above is about the training itself."""
+    if metrics.LOSS not in summary.metrics:
+        return
+    known = [name for name in (metrics.EVAL_LOSS, _EVAL_ACCURACY) if name in summary.metrics]
+    if known:
+        yield Row("", "  ".join(f"{name} {course(name, summary.metrics[name])}" for name in known))
+
+
 def _count(summary: StepSummary) -> str:
     count = units.format_count(summary.count)
     # a loop that logs every step counts from 0 or from 1
     if summary.last_step in (summary.count, summary.count - 1):
         return count
-    return f"{count} to step {units.format_count(summary.last_step)}"
+    # evaluations are records of their own, at steps that have one already
+    records = " records" if summary.count > summary.last_step else ""
+    return f"{count}{records} to step {units.format_count(summary.last_step)}"
 
 
 def course(name: str, found: MetricSummary) -> str:
     """Say from where to where a metric went, and its best value where that is neither."""
-    course = _value(found.last)
-    if found.first != found.last:
-        course = f"{_value(found.first)} -> {course}"
+    first, course = _value(found.first), _value(found.last)
+    ends = (first, course)
+    if first != course:
+        course = f"{first} -> {course}"
     best = found.high if name in _RISING else found.low
-    if best is not None and best not in (found.last, found.first):
+    if best is not None and _value(best) not in ends:
         course += f" (best {_value(best)})"
     return course
 

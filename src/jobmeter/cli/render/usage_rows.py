@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
+from jobmeter.cli.render.gpu_rows import gpu_rows
+from jobmeter.cli.render.numbers import number, source
 from jobmeter.cli.render.rows import Row
 from jobmeter.model import text, units
 from jobmeter.model.run import CommandShare, Headline, Run
@@ -9,45 +11,28 @@ from jobmeter.service import energy
 
 MOST_COMMANDS = 6
 
-_OTHERS: dict[str, tuple[str, Callable[[float], str]]] = {
-    "gpu_util_percent": ("GPU", units.format_percent),
-    "gpu_memory_peak_bytes": ("GPU mem", units.format_bytes),
-}
-
 
 def usage_rows(run: Run) -> Iterator[Row]:
     """Say what the run used; what was not measured has no row."""
     yield from _cpu(run)
     yield from _memory(run)
     yield from _io(run)
-    for name, (label, write) in _OTHERS.items():
-        if name in run.headline:
-            yield Row(label, _number(run.headline[name], write), _source(run.headline[name]))
-    yield from _gpus(run)
+    yield from gpu_rows(run)
     yield from _energy(run)
     yield from _who(run)
-
-
-def _source(*headlines: Headline) -> str:
-    return text.clean(", ".join(dict.fromkeys(key for headline in headlines for key in headline.keys)))
-
-
-def _number(headline: Headline, write: Callable[[float], str]) -> str:
-    """Write a value; one that is not exact says so before anything else."""
-    return write(headline.value) if headline.exact else f"~{write(headline.value)}"
 
 
 def _cpu(run: Run) -> Iterator[Row]:
     cpu = run.headline.get("cpu_seconds")
     if cpu is None:
         return
-    body = _number(cpu, units.format_seconds)
+    body = number(cpu, units.format_seconds)
     if run.wall_seconds:
         cores = cpu.value / run.wall_seconds
         body += f" = {_cores(cores)} cores"
         if run.limits.cpus:
             body += f" of {_cores(run.limits.cpus)}, {units.format_percent(100 * cores / run.limits.cpus)}"
-    yield Row("CPU", body, _source(cpu))
+    yield Row("CPU", body, source(cpu))
     yield from _bounds(cpu, units.format_seconds)
 
 
@@ -67,12 +52,12 @@ def _memory(run: Run) -> Iterator[Row]:
     peak = run.headline.get("memory_peak_bytes")
     if peak is None:
         return
-    body = f"{_number(peak, units.format_bytes)} peak"
+    body = f"{number(peak, units.format_bytes)} peak"
     limit_bytes = run.limits.memory_bytes
     if limit_bytes:
         share = units.format_percent(100 * peak.value / limit_bytes)
         body += f", {share} of {_whose_limit(run)} {units.format_bytes(limit_bytes)}"
-    yield Row("memory", body, _source(peak))
+    yield Row("memory", body, source(peak, " - "))
     yield from _bounds(peak, units.format_bytes)
     charged = run.summary.get("cgroup_mem_peak")
     if isinstance(charged, int | float) and units.format_bytes(charged) != units.format_bytes(peak.value):
@@ -93,23 +78,8 @@ def _io(run: Run) -> Iterator[Row]:
     found = [(run.headline[name], word) for name, word in words if name in run.headline]
     if not found:
         return
-    body = ", ".join(f"{_number(headline, units.format_bytes)} {word}" for headline, word in found)
-    yield Row("IO", body, _source(*(headline for headline, _ in found)))
-
-
-def _gpus(run: Run) -> Iterator[Row]:
-    """Name the GPUs and the most that was in use on one of them, which is what must fit."""
-    for tool in ("nvml", "nvsmi", "rocm", "apple"):
-        name, count = run.summary.get(f"{tool}_name"), run.summary.get(f"{tool}_peak_count")
-        used, total = (run.summary.get(f"{tool}_peak_{what}") for what in ("mem_used", "mem_total"))
-        if name is None:
-            continue
-        body = text.clean(str(name)) if count in (None, 1) else f"{count} x {text.clean(str(name))}"
-        if isinstance(used, int | float) and isinstance(total, int | float) and total:
-            share = units.format_percent(100 * used / total)
-            body += f", fullest {units.format_bytes(used)} of {units.format_bytes(total)} ({share})"
-        yield Row("", body)
-        return
+    body = ", ".join(f"{number(headline, units.format_bytes)} {word}" for headline, word in found)
+    yield Row("IO", body, ", ".join(source(headline) for headline, _ in found))
 
 
 def _energy(run: Run) -> Iterator[Row]:
@@ -117,7 +87,7 @@ def _energy(run: Run) -> Iterator[Row]:
     if found is None:
         return
     body = energy.sentence(run)
-    yield Row("energy", body if found.exact else f"~{body}", _source(found))
+    yield Row("energy", body if found.exact else f"~{body}", source(found, " + "))
 
 
 def _who(run: Run) -> Iterator[Row]:
