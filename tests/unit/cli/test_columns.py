@@ -154,7 +154,7 @@ def test_the_list_fits_eighty_columns() -> None:
 
 TRAINED = replace(
     DONE,
-    command=("/opt/bin/python", "train.py"),
+    command=("/bin/python", "train.py"),
     headline={
         "gpu_util_percent": Headline(value=95.2, low=95.2, high=95.2, keys=("nvml_mean_util",), exact=False),
         "gpu_memory_peak_bytes": Headline(
@@ -171,7 +171,7 @@ TRAINED = replace(
 def test_a_training_shows_its_gpu_its_step_and_its_loss_without_being_asked() -> None:
     assert lines(TRAINED) == [
         "RUN                      STATUS     STARTED       WALL    GPU  GPU MEM  STEP    LOSS  COMMAND",
-        "20261115T095001Z-7f3a9c  completed  11-15 09:50  1m15s  ~95 %  ~12 GiB   599  0.4509  /opt/bin/python train.py",
+        "20261115T095001Z-7f3a9c  completed  11-15 09:50  1m15s  ~95 %  ~12 GiB   599  0.4509  /bin/python train.py",
         "GPU by nvml_mean_util; GPU MEM by nvml_peak_mem_used_total",
     ]
 
