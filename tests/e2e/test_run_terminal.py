@@ -325,7 +325,8 @@ def test_an_interactive_shell_can_be_recorded_with_its_own_job_control(
     shell.expect("inner> ")
     inner_group = shell.foreground()
     shell.type("sleep 60\n")
-    wait_for(lambda: shell.foreground() != inner_group)
+    # before it executes, the shell's child does not stop
+    wait_for(lambda: Path(f"/proc/{shell.foreground()}/comm").read_text() == "sleep\n")
     shell.type("\x1a")
     shell.expect("Stopped")
     assert shell.foreground() == inner_group
