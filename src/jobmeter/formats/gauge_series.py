@@ -89,4 +89,5 @@ class Gauges:
 
 
 def _tidy(value: float) -> int | float:
-    return int(value) if value.is_integer() else value
+    # a whole number times a whole factor is an int, which has no is_integer before Python 3.12
+    return int(value) if float(value).is_integer() else value

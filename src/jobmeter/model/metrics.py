@@ -99,7 +99,9 @@ _TABLE: dict[str, tuple[str, float]] = {
     **_SCALED,
 }
 _TRAINING = re.compile(r"(?:train|training|trn)[_:/]+")
-_EVALUATION = re.compile(r"(?:eval|evaluate|evaluation|val|valid|validation|test|dev)[_:/]+")
+_EVALUATION = re.compile(
+    r"(?:^|(?<=[_:/]))(?:eval|evaluate|evaluation|val|valid|validation|test|dev)(?:[_:/]+|$)"
+)
 _BLANKS = re.compile(r"[\s\-.]+")
 _EVALUATED = frozenset((LOSS, ACCURACY, PERPLEXITY, REWARD))
 """Quantities that are another one when measured on data held back."""
@@ -130,7 +132,7 @@ def is_loss(name: str) -> bool:
 
 def is_evaluation(name: str) -> bool:
     """Tell whether a name says that its value was measured on data held back."""
-    return _EVALUATION.match(_plain(name)) is not None
+    return _EVALUATION.search(_plain(name)) is not None
 
 
 def pick(names: Iterable[str], quantity: str) -> str | None:
@@ -151,8 +153,8 @@ def _find(name: str) -> tuple[str, float] | None:
     found = _TABLE.get(plain) or _TABLE.get(_TRAINING.sub("", plain, count=1))
     if found is not None:
         return found
-    evaluated = _EVALUATION.match(plain)
-    found = _TABLE.get(plain[evaluated.end() :]) if evaluated else None
+    rest = _EVALUATION.sub("", plain, count=1).rstrip("_:/")
+    found = _TABLE.get(rest) if rest != plain else None
     if found is None or found[0] not in _EVALUATED:
         return None
     return f"eval_{found[0]}", found[1]

@@ -17,6 +17,9 @@ from jobmeter.model import metrics
         ("val_loss", "eval_loss"),
         ("validation lm loss value", "eval_loss"),
         ("Test average loss", "eval_loss"),
+        ("Average Test Loss", "eval_loss"),
+        ("loss/val", "eval_loss"),
+        ("avg_val_loss", "eval_loss"),
         ("learning_rate", "lr"),
         ("learning rate", "lr"),
         ("LR", "lr"),
@@ -70,3 +73,11 @@ def test_the_loss_of_a_training_is_picked_among_its_metrics():
 def test_an_evaluation_is_told_by_its_name():
     assert metrics.is_evaluation("val/acc")
     assert not metrics.is_evaluation("value_loss")
+
+
+def test_a_loss_of_an_evaluation_is_never_the_loss_of_the_training():
+    assert all(
+        map(metrics.is_evaluation, ("Initial validation loss", "best_val_loss", "loss_dev", "val/box_loss"))
+    )
+    assert not any(map(metrics.is_evaluation, ("value_loss", "train_loss", "latest loss", "interval loss")))
+    assert metrics.pick(["Initial validation loss"], "loss") is None

@@ -30,7 +30,7 @@ _UNFINISHED = re.compile(rf"(?P<words>[^|\[\]<,{FILLED}]*?\S):?\s+\d{{1,3}}%\|[{
 _NOTEBOOK = re.compile(r"\s*(?P<words>Epoch \d+):\s+\d{1,3}%\s*")
 _FIRST_OF_LIGHTNING = "Epoch 0"
 _LIGHTNING = re.compile(r"Epoch \d+$")
-_EPOCH = re.compile(r"\bepochs?\s*:?\s*\[?(?P<epoch>\d+)(?:\s*/\s*\d+)?\]?", re.IGNORECASE)
+_EPOCH = re.compile(r"\bepochs?\s*:?\s*\[?(?P<epoch>\d+)(?:\s*/\s*(?P<epochs>\d+))?\]?", re.IGNORECASE)
 _NOT_TRAINING = re.compile(
     r"\b(?:eval\w*|valid\w*|val|test\w*|predict\w*|sanity\w*|infer\w*|generat\w*|load\w*|download\w*|fetch\w*|"
     r"extract\w*|map|filter\w*|tokeniz\w*|sampl\w*|sav\w*|preprocess\w*|process\w*|cach\w*|encod\w*|quantiz\w*|"
@@ -42,6 +42,7 @@ _TRAINING = re.compile(
 )
 _PHRASE = re.compile(rf"(?P<name>[A-Za-z_][\w /@.-]*?)\s*[:=]?\s*(?P<value>{numbers.NUMBER})", re.IGNORECASE)
 _INDENT = " " * 20
+_MOST_BARS = 16
 _DROPPED = frozenset(("v_num", "eta", "refresh"))
 """Said by bars, measured by nobody."""
 
@@ -86,6 +87,26 @@ class Bar:
         """The epoch its words name, where the bar counts the steps within one."""
         found = _EPOCH.search(self.words)
         return int(found["epoch"]) if found else None
+
+    def may_be_last(self, first_epoch: int) -> bool:
+        """Tell whether no epoch can follow, as far as its words say."""
+        found = _EPOCH.search(self.words)
+        if found is None or found["epochs"] is None:
+            return True
+        return int(found["epoch"]) >= int(found["epochs"]) - 1 + first_epoch
+
+
+def position_in_laps(bar: Bar, laps: dict[str, list[int]], key: str) -> int:
+    """Number the steps of a bar that begins anew with each epoch and does not say which."""
+    if bar.epoch is not None or not bar.total:
+        return bar.position
+    over, before = laps.pop(key, (0, 0))
+    # several ranks draw one bar a little apart: only a drawing near the start begins a lap
+    begins = bar.position <= max(1, bar.total // 2) and before >= max(bar.total / 2, bar.position + 1)
+    laps[key] = [over + begins, bar.position]
+    if len(laps) > _MOST_BARS:
+        del laps[next(iter(laps))]
+    return (over + begins) * bar.total + bar.position
 
 
 def find(text: str) -> list[Bar]:

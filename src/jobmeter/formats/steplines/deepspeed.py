@@ -26,6 +26,8 @@ def parse(text: str, _memory: Memory) -> Row | None:
         return None
     found = _PROGRESS.search(text)
     if found is not None:
+        if int(found["step"]) == 0:
+            return None  # printed while the engine is set up, before any step
         metrics = numbers.numeric((name, found[name]) for name in ("lr", "skipped"))
         return Row(metrics=metrics, step=int(found["step"]))
     found = _TIMER.search(text)

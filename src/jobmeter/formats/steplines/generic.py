@@ -6,7 +6,7 @@ but `name: number` pairs with a loss among them is a row even without a step; ro
 
 import re
 
-from jobmeter.formats.steplines import numbers
+from jobmeter.formats.steplines import loggers, numbers
 from jobmeter.formats.steplines.row import Memory, Number, Phase, Row, step_in_epochs
 from jobmeter.model import metrics as meanings
 
@@ -17,16 +17,12 @@ _STEP = re.compile(
     re.IGNORECASE,
 )
 _EPOCH = re.compile(
-    r"(?<![\w./-])(?:epoch|ep)s?\b(?:\.{3}|\s*[:=#])?\s*[\[(]?\s*(?P<epoch>\d+)(?:\.\d+)?(?:\s*/\s*(?P<total>\d+))?(?![\w%])",
+    r"(?<![\w./-])(?:(?:epoch|ep)s?\b(?:\.{3}|\s*[:=#])?\s*[\[(]?|train\()\s*(?P<epoch>\d+)(?:\.\d+)?(?:\s*/\s*(?P<total>\d+))?(?![\w%])",
     re.IGNORECASE,
 )
 _LOSS = re.compile(
     r"(?<![\w/])(?P<name>(?:[A-Za-z][\w@/-]* )?[\w/-]*(?:loss(?:es)?|ppl|perplexity|nll|bpb|reward|acc(?:uracy)?))\b"
     rf"\s*(?:[:=]|\bis\b|\s)\s*(?P<value>{numbers.NUMBER})\s?(?P<unit>{numbers.UNIT})?(?![\w]|\.\d)",
-    re.IGNORECASE,
-)
-_BATCH = re.compile(
-    r"(?<![\w./-])epoch\s*[:=#]?\s*\[?(?P<epoch>\d+)\b.*?(?<![\w./-])batch(?:[_ ]idx)?\s*[:=#]?\s*\[?(?P<batch>\d+)\b",
     re.IGNORECASE,
 )
 _FIELD = re.compile(
@@ -35,10 +31,11 @@ _FIELD = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"[{}]|\bdef |\breturn\b|\bFile \"|\bimport |\w\(.*\bloss\b.*[,=].*\)\s*$|://|==|%[sdf]")
-_ONLY_PAIRS = re.compile(
-    rf"\s*(?:[A-Za-z][\w@./ -]*\s*[:=]\s*{numbers.NUMBER}\s?(?:{numbers.UNIT})?\s*(?:[,;|]\s*|\s+|$)){{2,}}\s*",
-    re.IGNORECASE,
-)
+_PAIR = rf"(?:[A-Za-z][\w@./ -]*\s?[:=]\s?{numbers.NUMBER}\s?(?:{numbers.UNIT})?\s?(?:[,;|]\s?|\s|$))"
+_ONLY_PAIRS = re.compile(rf"\s?{_PAIR}{{2,}}", re.IGNORECASE)
+_ONE_PAIR = re.compile(rf"\s?{_PAIR}+", re.IGNORECASE)
+_BLANKS = re.compile(r"\s+")
+_WITHIN_EPOCH = re.compile(r"\b(?:batch|step|iter(?:ation)?)\b", re.IGNORECASE)
 _STEP_WORDS = (
     "step",
     "steps",
@@ -69,34 +66,61 @@ _NO_METRIC = frozenset(
 _CALLER = re.compile(r"[\w./-]+\.(?:py|c|cc|cpp|cu|h):\d+(?::\w+)?")
 """Where a logger says it was called."""
 _RANK = re.compile(r"(?<![\w-])rank\s*[:=]\s*(?P<rank>\d{1,6})(?!\w)", re.IGNORECASE)
-_CLOCK_HEAD = re.compile(r"^.*?\d{2}:\d{2}:\d{2}(?:[.,]\d+)?\S*(?=\s)")
 
 
 def parse(text: str, memory: Memory) -> Row | None:
     """Read a line that says where training stands and how well it does."""
-    if len(text) > _LONGEST or _CODE.search(text):
+    if len(text) > _LONGEST or loggers.note_heading(text, memory) or _CODE.search(text):
         return None
     text = _CALLER.sub("", text)
     metrics = _metrics(text)
     if not any(map(_is_result, metrics)):
         return None
     phase = Phase.EVAL if _is_evaluation(text, metrics) else Phase.TRAIN
-    body = _CLOCK_HEAD.sub("", text)
-    step, total = _place(body, memory)
-    if step is not None:
+    body = _BLANKS.sub(" ", loggers.message(text))
+    row = _of_step(body, metrics, memory) or _of_epoch(body, metrics, memory)
+    if row is not None:
         rank = _RANK.search(body)
-        return Row(
-            metrics=metrics, step=step, total=total, phase=phase, rank=int(rank["rank"]) if rank else None
-        )
-    batch = _BATCH.search(body)
-    if batch is not None:  # of an epoch whose size nobody said: the rows are counted
-        metrics |= {"epoch": int(batch["epoch"]), "batch": int(batch["batch"])}
-        return Row(metrics=metrics, phase=phase)
-    if not _ONLY_PAIRS.fullmatch(text):
+        row.phase, row.rank = phase, int(rank["rank"]) if rank else None
+        return row
+    if not _ONLY_PAIRS.fullmatch(body):
         return None
     return Row(
         metrics=metrics, step=None, phase=phase if memory.counted or memory.step is None else Phase.EVAL
     )
+
+
+def _of_step(body: str, metrics: dict[str, Number], memory: Memory) -> Row | None:
+    """Read a row that says its step, or its place within an epoch."""
+    step, epoch = _STEP.search(body), _EPOCH.search(body)
+    number = numbers.whole(step["step"]) if step else None
+    if step is None or number is None:
+        return None
+    total = numbers.whole(step["total"]) if step["total"] else None
+    is_batch = step["name"].lower().startswith("batch")
+    if epoch is None or (total is None and not is_batch):
+        return Row(metrics=metrics, step=number, total=total)
+    if total is not None:
+        place = step_in_epochs(memory, int(epoch["epoch"]), number, total, counts_from_zero=False)
+        return Row(metrics=metrics, step=place)
+    # a batch of an epoch whose size nobody said: the rows are counted
+    return Row(metrics=metrics | {"epoch": int(epoch["epoch"]), "batch": number})
+
+
+def _of_epoch(body: str, metrics: dict[str, Number], memory: Memory) -> Row | None:
+    """Read a row that says its epoch, or stands below a line that does."""
+    found = _EPOCH.search(body)
+    if found is not None:
+        epoch, total = int(found["epoch"]), numbers.whole(found["total"]) if found["total"] else None
+    elif memory.heading is not None and _ONE_PAIR.fullmatch(body):
+        epoch, total = memory.heading, memory.heading_total
+    else:
+        return None
+    if any(map(_WITHIN_EPOCH.search, metrics)):
+        return Row(metrics=metrics | {"epoch": epoch})  # `Epoch 1 - Batch loss: 0.5` comes many times
+    if memory.counted or memory.has_bars:
+        return Row(metrics=metrics, step=memory.step)  # an epoch's result among its steps
+    return Row(metrics=metrics, step=epoch, total=total)
 
 
 def _metrics(text: str) -> dict[str, Number]:
@@ -133,22 +157,3 @@ def _is_evaluation(text: str, metrics: dict[str, Number]) -> bool:
     if losses:
         return all(map(meanings.is_evaluation, losses))
     return re.search(r"\b(?:eval\w*|val(?:id\w*)?|test)\b", text, re.IGNORECASE) is not None
-
-
-def _place(text: str, memory: Memory) -> tuple[int | None, int | None]:
-    """Say which step a line is of: its own word, the place within its epoch, else the epoch."""
-    step, epoch = _STEP.search(text), _EPOCH.search(text)
-    if step is None:
-        if epoch is None:
-            return None, None
-        return int(epoch["epoch"]), numbers.whole(epoch["total"]) if epoch["total"] else None
-    number = numbers.whole(step["step"])
-    total = numbers.whole(step["total"]) if step["total"] else None
-    if number is None:
-        return None, None
-    within_epoch = epoch is not None and (total is not None or step["name"].lower().startswith("batch"))
-    if epoch is None or not within_epoch:
-        return number, total
-    if total is None:
-        return None, None  # a batch of an epoch whose size nobody said
-    return step_in_epochs(memory, int(epoch["epoch"]), number, total, counts_from_zero=False), None

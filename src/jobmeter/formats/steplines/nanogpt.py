@@ -1,4 +1,5 @@
-"""nanoGPT (`iter 9: loss nan, time 263.68ms, mfu 0.01%`) and its speedruns (`step:1/1530 train_loss:10.8 ...`).
+"""nanoGPT (`iter 9: loss nan, time 263.68ms, mfu 0.01%`), its speedruns (`step:1/1530 train_loss:10.8 ...`), and
+the log files of llm.c (`s:250 trl:6.2 lr:0.0006 norm:1.2`, `s:250 tel:6.3`) and build-nanogpt (`250 train 6.2`).
 
 `step_avg:nanms` and `mfu -100.00%` are words for "not measured yet"; the speedruns' clock restarts at step 11.
 """
@@ -17,10 +18,23 @@ _SPACED = re.compile(
 _GLUED = re.compile(rf"(?P<name>\w+):(?P<value>{numbers.NUMBER})(?P<unit>ms|s|%)?(?=\s|$)", re.IGNORECASE)
 
 
+_LLMC = re.compile(r"s:(?P<step>\d+) (?P<rest>(?:trl|tel|eval):.*)")
+_PLAIN = re.compile(rf"(?P<step>\d+) (?P<name>train|val|hella) (?P<value>{numbers.NUMBER})", re.IGNORECASE)
+_NAMES = {
+    "trl": "train_loss",
+    "tel": "val_loss",
+    "train": "train_loss",
+    "val": "val_loss",
+    "eval": "hellaswag accuracy",
+    "hella": "hellaswag accuracy",
+}
+"""What the abbreviations of the log files mean."""
+
+
 def parse(text: str, _memory: Memory) -> Row | None:
     """Read an iteration, an evaluation, or a line of a speedrun."""
     if "loss" not in text:
-        return None
+        return _abbreviated(text)
     for pattern, phase in ((_ITERATION, Phase.TRAIN), (_EVALUATION, Phase.EVAL)):
         found = pattern.search(text)
         if found is not None:
@@ -34,6 +48,21 @@ def parse(text: str, _memory: Memory) -> Row | None:
         return None
     phase = Phase.TRAIN if any(name in metrics for name in ("train_loss", "loss")) else Phase.EVAL
     return Row(metrics=metrics, step=int(found["step"]), total=numbers.whole(found["total"]), phase=phase)
+
+
+def _abbreviated(text: str) -> Row | None:
+    found = _LLMC.fullmatch(text) or _PLAIN.fullmatch(text.rstrip())
+    if found is None:
+        return None
+    given = found.groupdict()
+    pairs = (
+        {given["name"]: numbers.number(given["value"])}
+        if "name" in given
+        else _metrics(_GLUED, given["rest"])
+    )
+    metrics = {_NAMES.get(name, name): value for name, value in pairs.items() if value is not None}
+    phase = Phase.TRAIN if "train_loss" in metrics else Phase.EVAL
+    return Row(metrics=metrics, step=int(found["step"]), phase=phase) if metrics else None
 
 
 def _metrics(pattern: re.Pattern[str], text: str) -> dict[str, Number]:

@@ -5,6 +5,7 @@ exactly the row's step. Where rows and bars are one stream, the bar follows its 
 the bars to stderr, the n-th row belongs to the n-th bar that was drawn again after being wiped.
 """
 
+import math
 from collections.abc import Callable
 
 from jobmeter.formats.steplines.bars import Bar
@@ -15,6 +16,7 @@ from jobmeter.formats.steplines.segments import Piece
 _BESIDE_BYTES = 1_024
 _MOST_REDRAWS = 20_000
 _MOST_WAITING = 8
+_NEAR = 1e-6
 
 
 class Numbering:
@@ -133,12 +135,36 @@ class Numbering:
         if position is None:
             row.draft.step = count(memory, row.phase)
         else:
-            # no row of training is printed before the first step, whatever the bar still shows
-            row.draft.step = max(position, 1) if row.phase is Phase.TRAIN else position
+            row.draft.step = _after_the_row_before(row, position, memory)
             row.draft.metrics = row.draft.metrics | rate
         if row.phase is Phase.TRAIN:
             memory.step = row.draft.step
         self._emit(row.draft)
+
+
+def _after_the_row_before(row: Waiting, position: int, memory: Memory) -> int:
+    """Number a row by its bar; where the bar was not drawn between two rows, the second is at least one further."""
+    if row.phase is not Phase.TRAIN:
+        return position
+    names = "|".join(row.draft.metrics)
+    # no row of training is printed before the first step, whatever the bar still shows
+    step = max(position + _is_one_behind(position, memory.bar_total, row.draft.metrics.get("epoch")), 1)
+    if memory.step is not None and names == memory.row_names and position >= memory.row_position:
+        step = max(step, memory.step + 1)
+    memory.row_position, memory.row_names = position, names
+    return step
+
+
+def _is_one_behind(position: int, total: int | None, epoch: Number | None) -> bool:
+    """Tell a bar that was not drawn yet at the row's step: with the next step its epoch makes whole epochs in all."""
+    if not position or not total or not epoch or not math.isfinite(epoch):
+        return False
+    at, after = total * epoch / position, total * epoch / (position + 1)
+    return _is_whole(after) and not _is_whole(at)
+
+
+def _is_whole(number: float) -> bool:
+    return number >= 1 - _NEAR and abs(number - round(number)) < _NEAR
 
 
 def count(memory: Memory, phase: Phase) -> int:

@@ -162,9 +162,9 @@ class Reader:
         """Make a step of a row, or hold it until its number or its last drawing is known."""
         memory = line.memory
         words = line.text[:_LONGEST_REMEMBERED]
-        if words == memory.last_row and (row.is_numbered_by_bar or row.step == memory.step is not None):
+        if _is_told_again(words, row, memory):
             return  # a logger and a print say the same
-        memory.last_row = words
+        memory.last_row, memory.last_row_at = words, _place(memory)
         self.last_row_end = line.piece.end
         if row.phase is Phase.SUMMARY:
             self._numbers.pass_over_row()
@@ -178,6 +178,7 @@ class Reader:
             return
         draft.step = numbering.count(memory, row.phase) if row.step is None else row.step
         self._note_place(memory, draft.step, row)
+        memory.last_row_at = _place(memory)
         if row.may_repeat:
             self._redrawn(f"{line.who}|{family}", draft)
             return
@@ -217,16 +218,17 @@ class Reader:
             return
         memory = line.memory
         given = next((metrics.pop(name) for name in _STEP_NAMES if name in metrics), None)
-        step = bar.position if given is None else int(given)
+        key = f"{line.who}|{_without_digits(bar.words)}|{bar.total}"
+        step = bars.position_in_laps(bar, memory.laps, key) if given is None else int(given)
         if bar.epoch is not None and bar.total:
             metrics.setdefault("epoch", bar.epoch)
             place = step_in_epochs(
                 memory, bar.epoch, bar.position, bar.total, counts_from_zero=bar.is_lightning
             )
             step = place if given is None else step
-        memory.step = step
+        memory.step, memory.has_bars = step, True
         self.last_row_end = line.piece.end
-        self.reached_end = bar.position == bar.total
+        self.reached_end = bar.position == bar.total and bar.may_be_last(memory.first_epoch or 0)
         family = "lightning" if bar.is_lightning else "tqdm"
         draft = Draft(
             source=f"log:{family}",
@@ -235,7 +237,6 @@ class Reader:
             timestamp=self._time(line),
             metrics=metrics,
         )
-        key = f"{line.who}|{_without_digits(bar.words)}|{bar.total}"
         self._redrawn(key, draft)
         if bar.is_rich:
             memory.column, memory.column_of, memory.expects = "", key, _COLUMN_LINES
@@ -331,6 +332,17 @@ class Reader:
                 self._emit(
                     Draft(source=source, rank=rank, step=closed.step, timestamp=None, metrics=closed.metrics)
                 )
+
+
+def _is_told_again(words: str, row: Row, memory: Memory) -> bool:
+    """Tell a row that says word for word what the one before said, while the training stood still."""
+    if words != memory.last_row or _place(memory) != memory.last_row_at:
+        return False
+    return row.is_numbered_by_bar or row.step == memory.step is not None
+
+
+def _place(memory: Memory) -> str:
+    return f"{memory.step}|{memory.bar_position}"
 
 
 def _without_digits(words: str) -> str:

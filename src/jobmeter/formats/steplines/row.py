@@ -63,12 +63,23 @@ class Memory:
     bar_total: int | None = None
     bar_rate: dict[str, Number] = field(default_factory=dict)
     """The bar that numbers rows printed beside it."""
+    row_position: int = -1
+    row_names: str = ""
+    """Where the bar stood at the row before, and what that row named."""
+    laps: dict[str, list[int]] = field(default_factory=dict)
+    """By bar: how often it began anew, and where it stands."""
+    has_bars: bool = False
+    """Its steps are those of a bar."""
+    heading: int | None = None
+    """The epoch that a line of its own announced."""
+    heading_total: int | None = None
     sampling: int = 0
     """How many images are being drawn."""
     saving: int | None = None
     """The step whose checkpoint is being saved."""
     last_row: str = ""
-    """The row before, word for word: some print each row twice."""
+    last_row_at: str = ""
+    """The row before, word for word, and where the training stood: some print each row twice."""
 
 
 def step_in_epochs(memory: Memory, epoch: int, position: int, size: int, *, counts_from_zero: bool) -> int:

@@ -33,6 +33,11 @@ _ROW_WORDS = (
     b"timer '",
     b"s/batch",
     b"step/s",
+    b" trl:",
+    b" tel:",
+    b" train ",
+    b" val ",
+    b" hella ",
 )
 _MILESTONE_WORDS = (b"s]", b"ing step #", b"ed step #", *happenings.WORDS)
 _WORDS = _ROW_WORDS + _MILESTONE_WORDS

@@ -111,3 +111,30 @@ def test_a_row_of_an_evaluation_wipes_two_bars():
         (6, "eval_loss"),
         (50, "loss"),
     ]
+
+
+def test_rows_between_two_drawings_of_a_bar_are_at_different_steps():
+    bar = "  1%|#    | {}/1963 [00:05<08:24,  3.87it/s]\n"
+    row = "{{'loss': {}, 'learning_rate': 1e-05, 'epoch': 0.01}}\n"
+    text = bar.format(10) + "".join(map(row.format, (5.5, 5.4, 5.3))) + bar.format(21) + row.format(5.2)
+    assert [(step, found["loss"]) for _, step, found in logtext.rows(text)] == [
+        (10, 5.5),
+        (11, 5.4),
+        (12, 5.3),
+        (21, 5.2),
+    ]
+
+
+def test_a_second_training_in_one_log_begins_anew():
+    bar = "  1%|#    | {}/100 [00:05<08:24,  3.87it/s]\n"
+    row = "{{'loss': {}, 'learning_rate': 1e-05, 'epoch': 0.5}}\n"
+    text = bar.format(40) + row.format(5.5) + bar.format(1) + row.format(7.5)
+    assert [step for _, step, _ in logtext.rows(text)] == [40, 1]
+
+
+def test_the_epoch_of_a_row_tells_that_its_bar_was_one_step_behind():
+    text = (
+        "  0%|     | 24/23260 [18:04<70:36:52, 10.98s/it]\n"
+        "INFO | x - {'loss': 1.6613, 'learning_rate': 2.1e-06, 'epoch': 0.021496130696474634}\n\n\n"
+    )
+    assert [step for _, step, _ in logtext.rows(text)] == [25]

@@ -109,3 +109,72 @@ def test_milestones_become_events_and_percentages_alone_do_not():
         (50.0, "milestone", {"percent": 70.0, "name": "PyTorch MUHNCHED! yum", "elapsed_seconds": 1495.0}),
         (50.0, "milestone", {"name": "Starting Step #1 - build"}),
     ]
+
+
+def test_batches_of_an_epoch_without_a_number_are_counted():
+    text = (
+        "2025-03-02 05:16:20,962 - INFO - Epoch 1 - Batch loss: 12.1\n"
+        "2025-03-02 05:16:22,229 - INFO - Epoch 1 - Batch loss: 14.9\n"
+        "2025-03-02 05:16:22,230 - INFO - Epoch 1 - Average Train Loss: 13.5\n"
+        "2025-03-02 05:16:23,962 - INFO - Epoch 2 - Batch loss: 11.1\n"
+    )
+    assert logtext.rows(text) == [
+        ("generic", 1, {"Batch loss": 12.1, "epoch": 1}),
+        ("generic", 2, {"Batch loss": 14.9, "epoch": 1}),
+        ("generic", 2, {"Average Train Loss": 13.5}),
+        ("generic", 3, {"Batch loss": 11.1, "epoch": 2}),
+    ]
+
+
+def test_rows_below_a_line_that_announces_the_epoch_are_of_that_epoch():
+    text = (
+        "2025-09-16 12:06:43,741 - INFO - Epoch 7/50\n"
+        "2025-09-16 12:06:49,852 - INFO - Train Loss: 0.4764, Train Acc: 83.24%\n"
+        "2025-09-16 12:06:50,852 - INFO - Val Loss: 0.5\n"
+        "===== Epoch 8 =====\nLoss: 0.4\nEpoch(9) begin training........\nTrain(9), loss: 0.3, time: 529 s\n"
+    )
+    assert logtext.rows(text) == [
+        ("generic", 7, {"Train Loss": 0.4764, "Train Acc_percent": 83.24}),
+        ("generic", 7, {"Val Loss": 0.5}),
+        ("generic", 8, {"Loss": 0.4}),
+        ("generic", 9, {"loss": 0.3, "time_s": 529}),
+    ]
+
+
+def test_results_of_an_epoch_belong_to_the_last_step_of_its_bar():
+    bar = "\rTraining: 100%|####| {}/4 [00:01<00:00, 4.00it/s]"
+    text = "".join(
+        f"INFO - Epoch {epoch}/2\n" + "".join(map(bar.format, (1, 4))) + "\nINFO - Val Loss: 0.5\n"
+        for epoch in (1, 2)
+    )
+    assert [(family, step) for family, step, _ in logtext.rows(text)] == [
+        ("tqdm", 1),
+        ("generic", 4),
+        ("tqdm", 4),
+        ("tqdm", 5),
+        ("generic", 8),
+        ("tqdm", 8),
+    ]
+
+
+def test_short_words_for_epoch_and_batch():
+    text = "ep: 0, batch: 20, time: 9.17, ntokens: 485.20/513, loss: 10.98\n"
+    assert logtext.rows(text) == [("generic", 1, {"ntokens": 485.2, "loss": 10.98, "epoch": 0, "batch": 20})]
+
+
+def test_the_log_files_of_llm_c_and_of_build_nanogpt():
+    text = "s:0 tel:10.9830\ns:1 trl:10.9598 lr:0.000002 norm:15.24\n250 val 6.1\n250 hella 0.2463\n250 train 6.2\n"
+    assert logtext.rows(text) == [
+        ("nanogpt", 0, {"val_loss": 10.983}),
+        ("nanogpt", 1, {"train_loss": 10.9598, "lr": 2e-06, "norm": 15.24}),
+        ("nanogpt", 250, {"val_loss": 6.1}),
+        ("nanogpt", 250, {"hellaswag accuracy": 0.2463}),
+        ("nanogpt", 250, {"train_loss": 6.2}),
+    ]
+
+
+def test_deepspeed_has_not_stepped_while_its_engine_is_set_up():
+    line = "[2024-12-24 13:27:34,315] [INFO] [logging.py:96:log_dist] [Rank 0] step={}, skipped=0, lr=[{}], mom=[]\n"
+    assert logtext.rows(line.format(0, 0.0) + line.format(10, 1e-5)) == [
+        ("deepspeed", 10, {"lr": 1e-5, "skipped": 0})
+    ]
