@@ -11,6 +11,8 @@ import mmap
 import os
 import time
 
+from jobmeter.runfolder import writer
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,39 +157,24 @@ def _window(fd: int, base: int, size: int) -> mmap.mmap:
 class WrittenLines:
     """A file written with one call per line."""
 
-    __slots__ = ("_failed", "_fd", "_size", "_torn", "dropped")
+    __slots__ = ("_failed", "_fd", "_lines", "dropped")
 
     def __init__(self, fd: int, failed: "Callable[[OSError], None]") -> None:
         self._fd = fd
         self._failed = failed
-        self._size = 0
-        self._torn = False
+        self._lines = writer.WholeLines(fd)
         self.dropped = 0
 
     def put(self, line: bytes) -> None:
         """Keep one line whole or not at all."""
-        # half a line that could not be cut off again is ended, so that readers lose that one only
-        data = b"\n" + line if self._torn else line
         try:
-            written = os.write(self._fd, data)
-        except OSError as error:
-            self.dropped += 1
-            self._failed(error)
-            return
-        if written == len(data):
-            self._size += written
-            self._torn = False
-            return
+            if self._lines.write(line):
+                return
+            error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as refusal:
+            error = refusal
         self.dropped += 1
-        self._cut_back(written)
-        self._failed(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
-
-    def _cut_back(self, written: int) -> None:
-        try:
-            os.ftruncate(self._fd, self._size)
-        except OSError:
-            self._size += written
-            self._torn = True
+        self._failed(error)
 
     def close(self) -> None:
         """Give the descriptor back."""

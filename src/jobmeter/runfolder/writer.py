@@ -19,38 +19,26 @@ _ROOM, _ROOM_BYTES = ".room", 32768
 _ENOSPC, _EDQUOT = 28, 122 if os.uname().sysname == "Linux" else 69
 
 
-class LineFile:
-    """An append-only file of whole lines, created with its first line."""
+class WholeLines:
+    """Appends to a descriptor so that every line is there whole or not at all."""
 
-    __slots__ = ("_fd", "_path", "_size", "_torn", "dropped")
+    __slots__ = ("_fd", "_size", "_torn")
 
-    def __init__(self, path: str | None) -> None:
-        self._path = path
-        self._fd = -1
-        self._size = 0
+    def __init__(self, fd: int) -> None:
+        """Go on at the end of what is there, which may be somebody else's."""
+        self._fd = fd
+        self._size = os.fstat(fd).st_size
         self._torn = False
-        self.dropped = 0
 
-    def append(self, record: "Mapping[str, object]") -> bool:
-        """Write one record; False when it had to be dropped."""
-        return self.append_line(jsontext.mapping(record))
-
-    def append_line(self, text: str) -> bool:
-        """Write one line that is already encoded."""
-        # half a record that could not be cut off again is ended, so that readers lose that one only
-        data = (b"\n" if self._torn else b"") + text.encode("ascii") + b"\n"
-        try:
-            if self._fd < 0:
-                self._fd = self._open()
-            written = os.write(self._fd, data)
-        except OSError:
-            self.dropped += 1
-            return False
+    def write(self, line: bytes) -> bool:
+        """Append a line, its line end included; False when it did not fit, OSError when nothing of it did."""
+        # half a line that could not be cut off again is ended, so that readers lose that one only
+        data = b"\n" + line if self._torn else line
+        written = os.write(self._fd, data)
         if written == len(data):
             self._size += written
             self._torn = False
             return True
-        self.dropped += 1
         self._cut_back(written)
         return False
 
@@ -61,16 +49,43 @@ class LineFile:
             self._size += written
             self._torn = True
 
-    def _open(self) -> int:
+
+class LineFile:
+    """An append-only file of whole lines, created with its first line."""
+
+    __slots__ = ("_fd", "_lines", "_path", "dropped")
+
+    def __init__(self, path: str | None) -> None:
+        self._path = path
+        self._fd = -1
+        self._lines: WholeLines | None = None
+        self.dropped = 0
+
+    def append(self, record: "Mapping[str, object]") -> bool:
+        """Write one record; False when it had to be dropped."""
+        return self.append_line(jsontext.mapping(record))
+
+    def append_line(self, text: str) -> bool:
+        """Write one line that is already encoded."""
+        try:
+            kept = (self._lines or self._open()).write(text.encode("ascii") + b"\n")
+        except OSError:
+            kept = False
+        self.dropped += not kept
+        return kept
+
+    def _open(self) -> WholeLines:
         if self._path is None:
             raise OSError(_ENOSPC, "no run folder")
-        return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._lines = WholeLines(self._fd)
+        return self._lines
 
     def close(self) -> None:
         """Give the descriptor back."""
         if self._fd >= 0:
             _close(self._fd)
-            self._fd = -1
+            self._fd, self._lines = -1, None
 
 
 class RunFolder:

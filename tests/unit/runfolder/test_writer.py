@@ -49,6 +49,18 @@ def test_a_file_without_records_is_not_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_half_a_record_takes_nothing_of_another_writer_back(tmp_path: Path) -> None:
+    """The SDK wrote the start of the run whose recorder goes on in the same file."""
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"start\n")
+    file = writer.LineFile(str(path))
+    with disk_of(20):
+        assert not file.append_line("2" * 29)
+        assert file.append_line("3" * 9)
+    file.close()
+    assert path.read_bytes() == b"start\n333333333\n"
+
+
 def test_half_a_record_is_taken_back(tmp_path: Path) -> None:
     path = tmp_path / "usage.jsonl"
     file = writer.LineFile(str(path))
@@ -74,20 +86,18 @@ def test_a_full_disk_costs_records_until_there_is_room(tmp_path: Path) -> None:
     assert path.read_text().split() == ["1" * 9, "4" * 9]
 
 
-def test_half_a_record_that_cannot_be_taken_back_is_not_glued_to_the_next(tmp_path: Path) -> None:
+def test_half_a_record_that_cannot_be_taken_back_is_not_glued_to_the_next() -> None:
     """A pipe stands for a disk that answers ftruncate with an error."""
     reader, inlet = os.pipe()
     os.set_blocking(inlet, False)
-    file = writer.LineFile(str(tmp_path / "never"))
-    file._fd = inlet
-    assert not file.append_line("1" * 100_000)
+    lines = writer.WholeLines(inlet)
+    assert not lines.write(b"1" * 100_000 + b"\n")
     torn = os.read(reader, 200_000)
     assert 0 < len(torn) < 100_000
-    assert file.append_line("2" * 9)
-    assert file.append_line("3" * 9)
+    assert lines.write(b"222222222\n")
+    assert lines.write(b"333333333\n")
     assert os.read(reader, 100) == b"\n222222222\n333333333\n"
-    assert file.dropped == 1
-    file.close()
+    os.close(inlet)
     os.close(reader)
 
 
