@@ -45,7 +45,8 @@ class Outcome:
         if style == "none" or not self.started or records is None:
             return
         guard.attempt(
-            lambda: _say(_render(style, records)), lambda error: _say(f"jobmeter: no summary: {error}")
+            lambda: _say(_render(style, records, self.folder)),
+            lambda error: _say(f"jobmeter: no summary: {error}"),
         )
 
     def finish(self) -> int:
@@ -58,12 +59,21 @@ class Outcome:
         return self.exit_code
 
 
-def _render(style: str, records: Records) -> str:
+def _render(style: str, records: Records, folder: str | None) -> str:
     from jobmeter.recording import summarytext
 
     if style == "json":
         return summarytext.summary_json(records)
-    return summarytext.summary_text(records, _columns(summarytext.COLUMNS))
+    return summarytext.summary_text(records, _columns(summarytext.COLUMNS), _steps(folder))
+
+
+def _steps(folder: str | None) -> dict[str, str]:
+    """Say what the job logged through the SDK; most jobs did not."""
+    if folder is None or not any(name.startswith("steps") for name in os.listdir(folder)):
+        return {}
+    from jobmeter.recording import stepstold
+
+    return stepstold.sentences(folder)
 
 
 def _columns(otherwise: int) -> int:

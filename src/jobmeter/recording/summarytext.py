@@ -4,6 +4,8 @@ from jobmeter.runfolder import jsontext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jobmeter.recording.outcome import Records
 
     Record = dict[str, object]
@@ -54,7 +56,7 @@ def summary_json(records: "Records") -> str:
     )
 
 
-def summary_text(records: "Records", columns: int = COLUMNS) -> str:
+def summary_text(records: "Records", columns: int = COLUMNS, steps: "Mapping[str, str] | None" = None) -> str:
     """Render the summary for people: what was used, how sure that is, where it comes from."""
     from jobmeter.model.units import format_seconds
 
@@ -63,6 +65,7 @@ def summary_text(records: "Records", columns: int = COLUMNS) -> str:
     ended = str(end["signal"] or ("exit unknown" if end["exit_code"] is None else f"exit {end['exit_code']}"))
     first = f"jobmeter: {end['status']} ({ended}) after {format_seconds(wall)}"
     rows = [
+        *[Row(name, _printable(said)) for name, said in (steps or {}).items()],
         *_cpu_row(_mapping(headlines.get("cpu_seconds")), context, wall),
         *_memory_row(_mapping(headlines.get("memory_peak_bytes")), context),
         *_oom_row(_mapping(end["summary"])),

@@ -220,3 +220,12 @@ jobmeter: completed (exit 0) after 41.2 s
   run      20261115T095001Z-7f3a9c
 """
     )
+
+
+def test_a_training_begins_with_how_far_it_came() -> None:
+    steps = {"steps": "to step 599, loss 2.904 -> 0.4509", "ranks": "4 logged steps"}
+    assert summarytext.summary_text(make_records({}, by_command=[]), 80, steps).splitlines()[1:] == [
+        "  steps    to step 599, loss 2.904 -> 0.4509",
+        "  ranks    4 logged steps",
+        "  run      20261115T095001Z-7f3a9c",
+    ]
