@@ -7,7 +7,8 @@ machine's memory. Without root there is no power and no energy.
 import os
 import time
 
-from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
+from jobmeter.collectors.gpu_keys import MEAN, PEAK, counter, gauge, label
+from jobmeter.model.measurement import Unit
 from jobmeter.probes import appletext, command
 
 TYPE_CHECKING = False
@@ -24,22 +25,13 @@ IOREG = ["-r", "-d", "1", "-w", "0", "-c", "IOAccelerator"]
 POWERMETRICS = ["--samplers", "gpu_power", "-n", "1", "-i", "500"]
 _EVERY_SECONDS = 0.95
 
-
-def _gauge(key: str, unit: Unit, stats: tuple[Stat, ...], about: str) -> Measurement:
-    reduce = Reduce.MEAN if stats[0] is Stat.MEAN else Reduce.MAX
-    return Measurement(key, Kind.GAUGE, unit, Scope.DEVICE, (reduce,), stats, about)
-
-
 MEASUREMENTS = (
-    _gauge("apple_util", Unit.PERCENT, (Stat.MEAN, Stat.PEAK), "share of time in which the GPU was busy"),
-    _gauge("apple_mem_used", Unit.BYTES, (Stat.PEAK, Stat.MEAN), "memory the GPU has in use, part of the machine's"),
-    _gauge("apple_power", Unit.WATTS, (Stat.MEAN, Stat.PEAK), "power the GPU draws"),
-    _gauge("apple_clock", Unit.HERTZ, (Stat.MEAN,), "clock of the GPU while it is busy"),
-    Measurement(
-        "apple_energy_estimate", Kind.COUNTER, Unit.JOULES, Scope.DEVICE, (Reduce.DELTA,), (Stat.TOTAL,),
-        "energy by integrating power",
-    ),
-    Measurement("apple_name", Kind.LABEL, Unit.NONE, Scope.DEVICE, (Reduce.LAST,), (), "model of the GPU"),
+    gauge("apple_util", Unit.PERCENT, (MEAN, PEAK), "share of time in which the GPU was busy"),
+    gauge("apple_mem_used", Unit.BYTES, (PEAK, MEAN), "memory the GPU has in use, part of the machine's"),
+    gauge("apple_power", Unit.WATTS, (MEAN, PEAK), "power the GPU draws"),
+    gauge("apple_clock", Unit.HERTZ, (MEAN,), "clock of the GPU while it is busy"),
+    counter("apple_energy_estimate", Unit.JOULES, "energy by integrating power"),
+    label("apple_name", "model of the GPU"),
 )  # fmt: skip
 
 

@@ -8,7 +8,8 @@ counter is better. A MIG instance knows its memory only. A device is recorded fr
 import os
 import sys
 
-from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
+from jobmeter.collectors.gpu_keys import MEAN, PEAK, counter, gauge, label
+from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Unit
 from jobmeter.probes import nvidiafiles
 
 TYPE_CHECKING = False
@@ -16,54 +17,40 @@ if TYPE_CHECKING:
     from jobmeter.collectors import Job, Source
     from jobmeter.probes.paths import Paths
 
-_PEAK, _MEAN = Stat.PEAK, Stat.MEAN
 
-
-def _gauge(
-    key: str, unit: Unit, stats: tuple[Stat, ...], about: str, scope: Scope = Scope.DEVICE
-) -> Measurement:
-    reduce = Reduce.MEAN if stats[:1] == (_MEAN,) else Reduce.MAX
-    return Measurement(key, Kind.GAUGE, unit, scope, (reduce,), stats, about)
-
-
-def _counter(key: str, unit: Unit, about: str) -> Measurement:
-    return Measurement(key, Kind.COUNTER, unit, Scope.DEVICE, (Reduce.DELTA,), (Stat.TOTAL,), about)
-
-
-def _text(key: str, kind: Kind, about: str) -> Measurement:
-    reduce = Reduce.LAST if kind is Kind.LABEL else Reduce.TALLY
-    return Measurement(key, kind, Unit.NONE, Scope.DEVICE, (reduce,), (), about)
+def _tally(key: str, about: str) -> Measurement:
+    return Measurement(key, Kind.CATEGORICAL, Unit.NONE, Scope.DEVICE, (Reduce.TALLY,), (), about)
 
 
 MEASUREMENTS = (
-    _gauge("nvml_util", Unit.PERCENT, (_MEAN, _PEAK), "share of time in which a kernel ran on the GPU"),
-    _gauge("nvml_mem_util", Unit.PERCENT, (_MEAN, _PEAK), "share of time in which GPU memory was read or written"),
-    _gauge("nvml_mem_used", Unit.BYTES, (_PEAK, _MEAN), "GPU memory in use by everyone, the driver's own left out"),
-    _gauge("nvml_mem_total", Unit.BYTES, (_PEAK,), "memory of the GPU"),
-    _gauge("nvml_power", Unit.WATTS, (_MEAN, _PEAK), "power the board draws"),
-    _gauge("nvml_power_limit", Unit.WATTS, (_PEAK,), "power the board may draw"),
-    _counter("nvml_energy", Unit.JOULES, "energy the GPU used, by its own counter"),
-    _counter("nvml_energy_estimate", Unit.JOULES, "energy by integrating power, where the GPU has no counter"),
-    _gauge("nvml_temp", Unit.CELSIUS, (_PEAK, _MEAN), "temperature of the GPU"),
-    _gauge("nvml_mem_temp", Unit.CELSIUS, (_PEAK,), "temperature of the GPU's memory"),
-    _gauge("nvml_sm_clock", Unit.HERTZ, (_MEAN, _PEAK), "clock of the multiprocessors"),
-    _gauge("nvml_mem_clock", Unit.HERTZ, (_MEAN,), "clock of the GPU's memory"),
-    _text("nvml_throttle", Kind.CATEGORICAL, "why the clocks are lower than they could be"),
-    _text("nvml_pstate", Kind.CATEGORICAL, "performance state, P0 is the fastest"),
-    _gauge("nvml_fan", Unit.PERCENT, (_PEAK,), "speed the fan is meant to have"),
-    _gauge("nvml_pcie_rx", Unit.BYTES, (_MEAN, _PEAK), "bytes a second received over PCIe"),
-    _gauge("nvml_pcie_tx", Unit.BYTES, (_MEAN, _PEAK), "bytes a second sent over PCIe"),
-    _counter("nvml_ecc_corrected", Unit.COUNT, "memory errors that were corrected"),
-    _counter("nvml_ecc_uncorrected", Unit.COUNT, "memory errors that were not"),
-    _counter("nvml_xid", Unit.COUNT, "critical errors the driver reported"),
-    _text("nvml_name", Kind.LABEL, "model of the GPU"),
-    _text("nvml_index", Kind.LABEL, "number of the GPU on this machine"),
-    _gauge("nvml_proc_mem", Unit.BYTES, (_PEAK,), "GPU memory of a process, its context included", Scope.PROCESS),
-    _gauge("nvml_proc_util", Unit.PERCENT, (_MEAN,), "share of a GPU's time a process used", Scope.PROCESS),
-    _gauge("nvml_proc_mem_total", Unit.BYTES, (_PEAK, _MEAN), "GPU memory of the job's processes", Scope.JOB),
-    _gauge("nvml_mem_used_total", Unit.BYTES, (_PEAK, _MEAN), "memory in use on all GPUs of the job", Scope.JOB),
-    _gauge("nvml_power_total", Unit.WATTS, (_MEAN, _PEAK), "power all GPUs of the job draw", Scope.JOB),
-    _gauge("nvml_count", Unit.COUNT, (_PEAK,), "GPUs the job uses or was given", Scope.JOB),
+    gauge("nvml_util", Unit.PERCENT, (MEAN, PEAK), "share of time in which a kernel ran on the GPU"),
+    gauge("nvml_mem_util", Unit.PERCENT, (MEAN, PEAK), "share of time in which GPU memory was read or written"),
+    gauge("nvml_mem_used", Unit.BYTES, (PEAK, MEAN), "GPU memory in use by everyone, the driver's own left out"),
+    gauge("nvml_mem_total", Unit.BYTES, (PEAK,), "memory of the GPU"),
+    gauge("nvml_power", Unit.WATTS, (MEAN, PEAK), "power the board draws"),
+    gauge("nvml_power_limit", Unit.WATTS, (PEAK,), "power the board may draw"),
+    counter("nvml_energy", Unit.JOULES, "energy the GPU used, by its own counter"),
+    counter("nvml_energy_estimate", Unit.JOULES, "energy by integrating power, where the GPU has no counter"),
+    gauge("nvml_temp", Unit.CELSIUS, (PEAK, MEAN), "temperature of the GPU"),
+    gauge("nvml_mem_temp", Unit.CELSIUS, (PEAK,), "temperature of the GPU's memory"),
+    gauge("nvml_sm_clock", Unit.HERTZ, (MEAN, PEAK), "clock of the multiprocessors"),
+    gauge("nvml_mem_clock", Unit.HERTZ, (MEAN,), "clock of the GPU's memory"),
+    _tally("nvml_throttle", "why the clocks are lower than they could be"),
+    _tally("nvml_pstate", "performance state, P0 is the fastest"),
+    gauge("nvml_fan", Unit.PERCENT, (PEAK,), "speed the fan is meant to have"),
+    gauge("nvml_pcie_rx", Unit.BYTES, (MEAN, PEAK), "bytes a second received over PCIe"),
+    gauge("nvml_pcie_tx", Unit.BYTES, (MEAN, PEAK), "bytes a second sent over PCIe"),
+    counter("nvml_ecc_corrected", Unit.COUNT, "memory errors that were corrected"),
+    counter("nvml_ecc_uncorrected", Unit.COUNT, "memory errors that were not"),
+    counter("nvml_xid", Unit.COUNT, "critical errors the driver reported"),
+    label("nvml_name", "model of the GPU"),
+    label("nvml_index", "number of the GPU on this machine"),
+    gauge("nvml_proc_mem", Unit.BYTES, (PEAK,), "GPU memory of a process, its context included", Scope.PROCESS),
+    gauge("nvml_proc_util", Unit.PERCENT, (MEAN,), "share of a GPU's time a process used", Scope.PROCESS),
+    gauge("nvml_proc_mem_total", Unit.BYTES, (PEAK, MEAN), "GPU memory of the job's processes", Scope.JOB),
+    gauge("nvml_mem_used_total", Unit.BYTES, (PEAK, MEAN), "memory in use on all GPUs of the job", Scope.JOB),
+    gauge("nvml_power_total", Unit.WATTS, (MEAN, PEAK), "power all GPUs of the job draw", Scope.JOB),
+    gauge("nvml_count", Unit.COUNT, (PEAK,), "GPUs the job uses or was given", Scope.JOB),
 )  # fmt: skip
 
 LIBRARY = "libnvidia-ml.so.1"

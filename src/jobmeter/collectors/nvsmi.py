@@ -5,7 +5,8 @@ counts no energy: `nvsmi_energy_estimate` integrates power. A cell in brackets (
 answer that does not come within 2 s is not waited for.
 """
 
-from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
+from jobmeter.collectors.gpu_keys import MEAN, PEAK, counter, gauge, label
+from jobmeter.model.measurement import Scope, Unit
 from jobmeter.probes import command, nvidiafiles
 
 TYPE_CHECKING = False
@@ -13,43 +14,26 @@ if TYPE_CHECKING:
     from jobmeter.collectors import Job, Source
     from jobmeter.probes.paths import Paths
 
-_PEAK, _MEAN = Stat.PEAK, Stat.MEAN
-
-
-def _gauge(
-    key: str, unit: Unit, stats: tuple[Stat, ...], about: str, scope: Scope = Scope.DEVICE
-) -> Measurement:
-    reduce = Reduce.MEAN if stats[:1] == (_MEAN,) else Reduce.MAX
-    return Measurement(key, Kind.GAUGE, unit, scope, (reduce,), stats, about)
-
-
-def _label(key: str, about: str) -> Measurement:
-    return Measurement(key, Kind.LABEL, Unit.NONE, Scope.DEVICE, (Reduce.LAST,), (), about)
-
-
 MEASUREMENTS = (
-    _gauge("nvsmi_util", Unit.PERCENT, (_MEAN, _PEAK), "share of time in which a kernel ran on the GPU"),
-    _gauge("nvsmi_mem_util", Unit.PERCENT, (_MEAN, _PEAK), "share of time in which GPU memory was read or written"),
-    _gauge("nvsmi_mem_used", Unit.BYTES, (_PEAK, _MEAN), "GPU memory in use by everyone"),
-    _gauge("nvsmi_mem_total", Unit.BYTES, (_PEAK,), "memory of the GPU"),
-    _gauge("nvsmi_power", Unit.WATTS, (_MEAN, _PEAK), "power the board draws"),
-    _gauge("nvsmi_power_limit", Unit.WATTS, (_PEAK,), "power the board may draw"),
-    Measurement(
-        "nvsmi_energy_estimate", Kind.COUNTER, Unit.JOULES, Scope.DEVICE, (Reduce.DELTA,), (Stat.TOTAL,),
-        "energy by integrating power",
-    ),
-    _gauge("nvsmi_temp", Unit.CELSIUS, (_PEAK, _MEAN), "temperature of the GPU"),
-    _gauge("nvsmi_mem_temp", Unit.CELSIUS, (_PEAK,), "temperature of the GPU's memory"),
-    _gauge("nvsmi_sm_clock", Unit.HERTZ, (_MEAN, _PEAK), "clock of the multiprocessors"),
-    _gauge("nvsmi_mem_clock", Unit.HERTZ, (_MEAN,), "clock of the GPU's memory"),
-    _gauge("nvsmi_fan", Unit.PERCENT, (_PEAK,), "speed the fan is meant to have"),
-    _label("nvsmi_name", "model of the GPU"),
-    _label("nvsmi_index", "number of the GPU on this machine"),
-    _gauge("nvsmi_proc_mem", Unit.BYTES, (_PEAK,), "GPU memory of a process", Scope.PROCESS),
-    _gauge("nvsmi_proc_mem_total", Unit.BYTES, (_PEAK, _MEAN), "GPU memory of the job's processes", Scope.JOB),
-    _gauge("nvsmi_mem_used_total", Unit.BYTES, (_PEAK, _MEAN), "memory in use on all GPUs of the job", Scope.JOB),
-    _gauge("nvsmi_power_total", Unit.WATTS, (_MEAN, _PEAK), "power all GPUs of the job draw", Scope.JOB),
-    _gauge("nvsmi_count", Unit.COUNT, (_PEAK,), "GPUs the job uses or was given", Scope.JOB),
+    gauge("nvsmi_util", Unit.PERCENT, (MEAN, PEAK), "share of time in which a kernel ran on the GPU"),
+    gauge("nvsmi_mem_util", Unit.PERCENT, (MEAN, PEAK), "share of time in which GPU memory was read or written"),
+    gauge("nvsmi_mem_used", Unit.BYTES, (PEAK, MEAN), "GPU memory in use by everyone"),
+    gauge("nvsmi_mem_total", Unit.BYTES, (PEAK,), "memory of the GPU"),
+    gauge("nvsmi_power", Unit.WATTS, (MEAN, PEAK), "power the board draws"),
+    gauge("nvsmi_power_limit", Unit.WATTS, (PEAK,), "power the board may draw"),
+    counter("nvsmi_energy_estimate", Unit.JOULES, "energy by integrating power"),
+    gauge("nvsmi_temp", Unit.CELSIUS, (PEAK, MEAN), "temperature of the GPU"),
+    gauge("nvsmi_mem_temp", Unit.CELSIUS, (PEAK,), "temperature of the GPU's memory"),
+    gauge("nvsmi_sm_clock", Unit.HERTZ, (MEAN, PEAK), "clock of the multiprocessors"),
+    gauge("nvsmi_mem_clock", Unit.HERTZ, (MEAN,), "clock of the GPU's memory"),
+    gauge("nvsmi_fan", Unit.PERCENT, (PEAK,), "speed the fan is meant to have"),
+    label("nvsmi_name", "model of the GPU"),
+    label("nvsmi_index", "number of the GPU on this machine"),
+    gauge("nvsmi_proc_mem", Unit.BYTES, (PEAK,), "GPU memory of a process", Scope.PROCESS),
+    gauge("nvsmi_proc_mem_total", Unit.BYTES, (PEAK, MEAN), "GPU memory of the job's processes", Scope.JOB),
+    gauge("nvsmi_mem_used_total", Unit.BYTES, (PEAK, MEAN), "memory in use on all GPUs of the job", Scope.JOB),
+    gauge("nvsmi_power_total", Unit.WATTS, (MEAN, PEAK), "power all GPUs of the job draw", Scope.JOB),
+    gauge("nvsmi_count", Unit.COUNT, (PEAK,), "GPUs the job uses or was given", Scope.JOB),
 )  # fmt: skip
 
 
