@@ -25,6 +25,8 @@ PACES = (
 )
 ORDER = (*AIMS, *PACES, metrics.LR)
 RISING = frozenset((metrics.ACCURACY, metrics.REWARD, "eval_accuracy", "eval_reward"))
+RATE = "learning_rate"
+"""The name of the panel of the rate of learning."""
 FAR_FROM_ZERO = 0.4
 """Values that stay above this share of the largest are drawn on an axis that does not begin at 0."""
 MARGIN = 0.08
@@ -116,7 +118,7 @@ def _rate(source: Source, known: dict[str, list[Metric]]) -> Panel | None:
     lines = _lines(source, known.get(metrics.LR, [])[:1])
     if not lines:
         return None
-    made = Panel(name="learning_rate", title="learning rate", quantity=Quantity.METRIC, lines=lines, top=0)
+    made = Panel(name=RATE, title="learning rate", quantity=Quantity.METRIC, lines=lines, top=0)
     return plot_peaks.topped(made)
 
 

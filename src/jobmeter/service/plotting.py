@@ -74,7 +74,10 @@ def _usual(source: Source) -> tuple[list[Panel], list[str]]:
     if training and not source.view.series:
         return training, notes
     devices = (plot_gpu.utilisation(source), plot_gpu.memory(source), plot_gpu.power(source))
-    special = [*training, *(made for made in devices if made is not None)]
+    # what a low terminal has no room for is left out from the end: a learning rate is what one knows already
+    late = [made for made in training if made.name == plot_steps.RATE]
+    early = [made for made in training if made.name != plot_steps.RATE]
+    special = [made for made in (*early, *devices, *late) if made is not None]
     answers = plot_panels.all_panels(source)
     plain = [answer for answer in answers.values() if isinstance(answer, Panel)]
     run = source.view.run

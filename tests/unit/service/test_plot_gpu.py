@@ -9,9 +9,10 @@ from tests.support.views import GIB, define, gauge
 from jobmeter.model.measurement import Kind, Scope, Unit
 from jobmeter.model.panel import Limit, Panel, Role
 from jobmeter.model.run import Provenance
+from jobmeter.model.steps import StepSeries
 from jobmeter.model.view import RunView, Series
 from jobmeter.service import plotting
-from jobmeter.service.plot_source import Told
+from jobmeter.service.plot_source import Metric, Told
 
 UTIL = define("nvml_util", Kind.GAUGE, Unit.PERCENT, Scope.DEVICE)
 USED = define("nvml_mem_used", Kind.GAUGE, Unit.BYTES, Scope.DEVICE)
@@ -32,6 +33,11 @@ def device(name: str, used: float = 12.0) -> list[Series]:
     ]
 
 
+def series(name: str) -> StepSeries:
+    times = (views.STARTED + 1, views.STARTED + 2)
+    return StepSeries(metric=name, source="sdk", rank=0, steps=(1, 2), values=(2.0, 1.0), timestamps=times)
+
+
 def panels(view: RunView, told: Told | None = None) -> dict[str, Panel]:
     return {made.name: made for made in plotting.describe(view, told=told or Told()).panels}
 
@@ -50,6 +56,12 @@ def test_one_gpu_is_the_main_line_of_every_panel() -> None:
     ]
     assert found["gpu"].lines[0].figure == "mean 95 %"
     assert found["gpu"].peaks == ()
+
+
+def test_gpus_stand_between_the_loss_and_the_rate_of_learning() -> None:
+    told = Told(metrics=tuple(Metric(name, series(name)) for name in ("loss", "tokens_per_second", "lr")))
+    found = panels(views.view(device("0"), ALL), told)
+    assert list(found) == ["loss", "throughput", "gpu", "gpu_memory", "gpu_power", "learning_rate"]
 
 
 def test_the_axis_of_utilisation_is_always_the_whole() -> None:
