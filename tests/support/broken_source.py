@@ -33,6 +33,18 @@ class BrokenSource:
         type(self).closed += 1
 
 
+class MuteSource(BrokenSource):
+    """Reads well, and breaks whenever it is asked for anything else."""
+
+    def tell(self) -> list[object]:
+        """Have nothing to say."""
+        raise OSError(5, "no words")
+
+    def close(self) -> None:
+        """Hold on to what it has."""
+        raise OSError(9, "not given back")
+
+
 def missing(_paths: object) -> str | None:
     """It can be read everywhere."""
     return None
@@ -42,4 +54,4 @@ def attach(job: "Job", keys: frozenset[str]) -> BrokenSource:
     """Bind it to a job, unless the test says it cannot be."""
     if os.environ.get("BROKEN_SOURCE_ATTACH"):
         raise OSError(5, "cannot be attached")
-    return BrokenSource()
+    return MuteSource() if os.environ.get("BROKEN_SOURCE_MUTE") else BrokenSource()

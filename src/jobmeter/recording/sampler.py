@@ -126,7 +126,7 @@ class Sampler:
         # what is known of processes is as old as the look at them, however long this process then had to wait
         at = self._looked_at if name in _OF_THE_PROCESSES else self._clock.monotonic()
         readings = guard.attempt(lambda: list(source.read()), lambda error: self._failed(name, error))
-        self._listen(source)
+        guard.attempt(lambda: self._listen(source), lambda error: self._failed(name, error))
         if readings is None:
             return
         if not self._job.processes:
@@ -177,7 +177,7 @@ class Sampler:
         if self._failures[name] == 1:
             self._on_event("source_failed", {"source": name, "error": error})
         if self._failures[name] >= _FAILURES_ALLOWED and name in self._sources:
-            self._sources.pop(name).close()
+            self._close(name, self._sources.pop(name))
 
     def _write_job_line(self) -> None:
         window = self._job_window
@@ -204,8 +204,14 @@ class Sampler:
 
     def close(self) -> None:
         """Give the sources back what they hold."""
-        for source in self._sources.values():
-            source.close()
+        for name, source in self._sources.items():
+            self._close(name, source)
+
+    def _close(self, name: str, source: "Source") -> None:
+        # one that breaks here must not cost the run its summary
+        guard.attempt(
+            source.close, lambda error: self._on_event("source_failed", {"source": name, "error": error})
+        )
 
 
 def _witness(source: "Source") -> "Witness | None":

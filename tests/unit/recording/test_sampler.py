@@ -101,6 +101,22 @@ def test_a_source_that_breaks_three_times_is_given_back_and_told_once(scene: Sce
     assert BrokenSource.closed == 1
 
 
+def test_a_source_that_breaks_beside_its_numbers_costs_neither_sample_nor_summary(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROKEN_SOURCE_MUTE", "1")
+    other = Scene(tmp_path, scene.job.pid)
+    other.sample(4, 7)
+    other.sampler.close()
+    assert values(other) == [4, 7]
+    assert other.sampler.summary.values() == {"step_level": 7}
+    assert [details["error"] for _, details in other.events] == [
+        "OSError: [Errno 5] no words",
+        "OSError: [Errno 9] not given back",
+    ]
+    other.folder.close()
+
+
 def test_a_source_that_cannot_be_attached_is_told_and_left_out(
     scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
