@@ -180,9 +180,23 @@ class ProcSource:
         if known is not None:
             return known
         # a parent that sleeps may not have been read yet; its role decides those of its children
-        parent = self._job.processes.get(process.ppid)
-        above = None if parent is None else self._placed(parent, places)
+        unplaced = self._unplaced(process, places)
+        parent = self._job.processes.get(unplaced[-1].ppid)
+        above = None if parent is None else places.known(parent.instance, parent.command)
+        for one in reversed(unplaced[1:]):
+            above = places.put(one.instance, one.command, self._command(one), above)
         return places.put(process.instance, process.command, self._command(process), above)
+
+    def _unplaced(self, process: "Process", places: procplace.Places) -> "list[Process]":
+        """List a process and those above it that are not placed, nearest first."""
+        line = [process]
+        # pids that came back may name one another as parents: no line is longer than all processes
+        for _ in self._job.processes:
+            parent = self._job.processes.get(line[-1].ppid)
+            if parent is None or places.known(parent.instance, parent.command) is not None:
+                break
+            line.append(parent)
+        return line
 
     def _command(self, process: "Process") -> str:
         known = self._named.get(process.instance)
