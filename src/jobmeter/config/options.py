@@ -43,9 +43,7 @@ class Options:
         "wait_for_children",
     )
 
-    def __init__(
-        self, values: "Mapping[str, Setting]", runs_home: str, aitk: "Wishes | None" = None
-    ) -> None:
+    def __init__(self, values: "Mapping[str, Setting]", runs_home: str, aitk: "Wishes | None" = None) -> None:
         self.runs_home = runs_home
         self.aitk = aitk
         self.name: str | None = _text(values["name"])
