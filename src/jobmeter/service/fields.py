@@ -32,7 +32,7 @@ FIELDS: dict[str, Type] = {
     "energy": Type.NUMBER,
     "exit_code": Type.NUMBER,
     "gpu_memory": Type.BYTES,
-    "gpu_util": Type.NUMBER,
+    "gpu_util": Type.ANY,
     "group": Type.TEXT,
     "host": Type.TEXT,
     "id": Type.TEXT,
