@@ -12,7 +12,7 @@ _PROGRESS = re.compile(
     rf"\bstep=(?P<step>\d+), skipped=(?P<skipped>\d+), lr=\[?(?P<lr>{numbers.NUMBER})", re.IGNORECASE
 )
 _TIMER = re.compile(
-    r"\bepoch=(?P<epoch>\d+)/micro_step=\d+/global_step=(?P<step>\d+), (?P<rest>.*SamplesPerSec=.*)"
+    r"(?:\bepoch=(?P<epoch>\d+)/micro_step=\d+/global_step=|\] \d+/)(?P<step>\d+), (?P<rest>.*SamplesPerSec=.*)"
 )
 _PIPELINE = re.compile(
     rf"\bsteps: (?P<step>\d+) loss: (?P<loss>{numbers.NUMBER}) (?P<rest>iter time .*)", re.IGNORECASE
@@ -22,7 +22,7 @@ _IN_GIGABYTES = re.compile(rf"(?P<name>\w+)=(?P<value>{numbers.NUMBER})(?P<unit>
 
 def parse(text: str, _memory: Memory) -> Row | None:
     """Read a progress, timer or pipeline line."""
-    if "step" not in text:
+    if "step" not in text and "SamplesPerSec" not in text:
         return None
     found = _PROGRESS.search(text)
     if found is not None:
@@ -41,7 +41,7 @@ def parse(text: str, _memory: Memory) -> Row | None:
 
 
 def _timer(found: re.Match[str]) -> dict[str, Number]:
-    metrics: dict[str, Number] = {"epoch": int(found["epoch"])}
+    metrics: dict[str, Number] = {} if found["epoch"] is None else {"epoch": int(found["epoch"])}
     for pair in _IN_GIGABYTES.finditer(found["rest"]):
         value = numbers.number(pair["value"])
         if value is not None:

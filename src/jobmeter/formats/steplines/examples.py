@@ -1,6 +1,8 @@
-"""The lines of PyTorch's examples: `Train Epoch: 1 [640/60000 (1%)]\tLoss: 2.1` and the test set's result.
+"""The lines of examples that many scripts began as: PyTorch's, CycleGAN's, darknet's, and of boosted trees.
 
-The line counts samples, not steps, and does not say how many make a batch: the step is the samples seen.
+PyTorch's `Train Epoch: 1 [640/60000 (1%)]` counts samples, not steps, and does not say how many make a batch: the
+step is the samples seen. `[1,  2000] loss: 2.2` and CycleGAN's lines give a place within an epoch of unknown size:
+the rows are counted.
 """
 
 import re
@@ -23,8 +25,49 @@ _TEST = re.compile(
 )
 
 
+_TUTORIAL = re.compile(
+    r"\s*\[(?P<epoch>\d+),\s*(?P<batch>\d+)\s*\]\s*(?P<rest>[\w ]*loss:? .*)", re.IGNORECASE
+)
+_CYCLEGAN = re.compile(r"\(epoch: (?P<epoch>\d+), iters: (?P<batch>\d+), [^()]*\)\s*(?P<rest>\w+: .*)")
+_DARKNET = re.compile(
+    rf"\s*(?P<step>\d+): (?P<loss>{numbers.NUMBER}), (?P<mean>{numbers.NUMBER}) avg(?: loss)?, "
+    rf"(?P<rate>{numbers.NUMBER}) rate, (?P<seconds>{numbers.NUMBER}) seconds, (?P<images>\d+) images.*",
+    re.IGNORECASE,
+)
+_TREES = re.compile(
+    rf"\[(?P<step>\d+)\](?P<rest>(?:\s+[\w' @-]+:\s?{numbers.NUMBER}[^\s:]*)+)\s*", re.IGNORECASE
+)
+
+
 def parse(text: str, memory: Memory) -> Row | None:
     """Read a line of training or of the test after it."""
+    return _pytorch(text, memory) or _counted(text) or _numbered(text)
+
+
+def _counted(text: str) -> Row | None:
+    found = _TUTORIAL.fullmatch(text) or (_CYCLEGAN.search(text) if "(epoch: " in text else None)
+    if found is None:
+        return None
+    metrics = numbers.pairs(found["rest"])
+    place = {"epoch": int(found["epoch"]), "batch": int(found["batch"])}
+    return Row(metrics=metrics | place) if metrics else None
+
+
+def _numbered(text: str) -> Row | None:
+    found = _DARKNET.fullmatch(text) if " avg" in text else None
+    if found is not None:
+        names = {"loss": "loss", "avg loss": "mean", "rate": "rate", "seconds": "seconds", "images": "images"}
+        return Row(
+            metrics=numbers.numeric((name, found[group]) for name, group in names.items()),
+            step=int(found["step"]),
+        )
+    found = _TREES.fullmatch(text) if text.startswith("[") else None
+    if found is None:
+        return None
+    return Row(metrics=numbers.pairs(found["rest"].replace("'s ", "_")), step=int(found["step"]))
+
+
+def _pytorch(text: str, memory: Memory) -> Row | None:
     found = _TRAIN.search(text) if "rain" in text else None
     if found is not None:
         metrics = numbers.pairs(found["rest"])

@@ -7,12 +7,14 @@ but `name: number` pairs with a loss among them is a row even without a step; ro
 import re
 
 from jobmeter.formats.steplines import loggers, numbers
-from jobmeter.formats.steplines.row import Memory, Number, Phase, Row, step_in_epochs
+from jobmeter.formats.steplines.row import Memory, Number, Phase, Row, step_in_epochs, step_over_epochs
 from jobmeter.model import metrics as meanings
 
 _LONGEST = 2_000
 _STEP = re.compile(
-    r"(?<![\w./-])(?P<name>global[_ ]?step|steps?|iter(?:ation)?s?|updates?|batch(?:[_ ]idx)?|it|episodes?)\b"
+    r"(?<![\w./-])"
+    r"(?P<name>global[_ ]?step|steps?|(?:acc|cur|global)_iter|iter(?:ation)?s?|updates?|batch(?:[_ ]idx)?|it|"
+    r"episodes?)\b"
     r"(?:\.{3}|\s*[:=#])?\s*[\[(]?\s*(?P<step>\d+(?:,\d{3})*)(?:\s*/\s*(?P<total>\d+(?:,\d{3})*))?(?![\w.%]|,\d)",
     re.IGNORECASE,
 )
@@ -22,7 +24,7 @@ _EPOCH = re.compile(
 )
 _LOSS = re.compile(
     r"(?<![\w/])(?P<name>(?:[A-Za-z][\w@/-]* )?[\w/-]*(?:loss(?:es)?|ppl|perplexity|nll|bpb|reward|acc(?:uracy)?))\b"
-    rf"\s*(?:[:=]|\bis\b|\s)\s*(?P<value>{numbers.NUMBER})\s?(?P<unit>{numbers.UNIT})?(?![\w]|\.\d)",
+    rf"\s*(?:[:=]|\bis\b|\s)\s*(?P<value>{numbers.NUMBER})\s?(?P<unit>{numbers.UNIT})?(?![\w]|[.,]\d)",
     re.IGNORECASE,
 )
 _FIELD = re.compile(
@@ -34,6 +36,7 @@ _CODE = re.compile(r"[{}]|\bdef |\breturn\b|\bFile \"|\bimport |\w\(.*\bloss\b.*
 _PAIR = rf"(?:[A-Za-z][\w@./ -]*\s?[:=]\s?{numbers.NUMBER}\s?(?:{numbers.UNIT})?\s?(?:[,;|]\s?|\s|$))"
 _ONLY_PAIRS = re.compile(rf"\s?{_PAIR}{{2,}}", re.IGNORECASE)
 _ONE_PAIR = re.compile(rf"\s?{_PAIR}+", re.IGNORECASE)
+_ONE_LOSS = re.compile(rf"\s?[\w ]*loss\s?[:=]?\s?{numbers.NUMBER}\s?", re.IGNORECASE)
 _BLANKS = re.compile(r"\s+")
 _WITHIN_EPOCH = re.compile(r"\b(?:batch|step|iter(?:ation)?)\b", re.IGNORECASE)
 _STEP_WORDS = (
@@ -50,8 +53,11 @@ _STEP_WORDS = (
 _NO_METRIC = frozenset(
     (
         *_STEP_WORDS,
+        "acc_iter",
+        "cur_iter",
         "batch",
         "batch_idx",
+        "episode",
         "it",
         "epoch",
         "epochs",
@@ -98,8 +104,10 @@ def _of_step(body: str, metrics: dict[str, Number], memory: Memory) -> Row | Non
         return None
     total = numbers.whole(step["total"]) if step["total"] else None
     is_batch = step["name"].lower().startswith("batch")
-    if epoch is None or (total is None and not is_batch):
+    if epoch is None:
         return Row(metrics=metrics, step=number, total=total)
+    if total is None and not is_batch:
+        return Row(metrics=metrics, step=step_over_epochs(memory, int(epoch["epoch"]), number))
     if total is not None:
         place = step_in_epochs(memory, int(epoch["epoch"]), number, total, counts_from_zero=False)
         return Row(metrics=metrics, step=place)
@@ -112,7 +120,7 @@ def _of_epoch(body: str, metrics: dict[str, Number], memory: Memory) -> Row | No
     found = _EPOCH.search(body)
     if found is not None:
         epoch, total = int(found["epoch"]), numbers.whole(found["total"]) if found["total"] else None
-    elif memory.heading is not None and _ONE_PAIR.fullmatch(body):
+    elif memory.heading is not None and (_ONE_PAIR.fullmatch(body) or _ONE_LOSS.fullmatch(body)):
         epoch, total = memory.heading, memory.heading_total
     else:
         return None

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from jobmeter.formats.steplines import clocks, numbers
-from jobmeter.formats.steplines.row import Memory, Number, Phase, Row
+from jobmeter.formats.steplines.row import Memory, Number, Phase, Row, step_over_epochs
 from jobmeter.model import metrics as meanings
 
 _STEPS = (
@@ -60,22 +60,28 @@ def parse(text: str, memory: Memory) -> Row | None:
     }
     if not any(meanings.is_loss(name) or _is_shown(name) for name in metrics):
         return None
-    step = _first_whole(given, _STEPS)
+    if given.get("mode") in ("val", "eval"):
+        named = {name if meanings.is_evaluation(name) else f"val/{name}": metrics[name] for name in metrics}
+        return Row(metrics=named, step=memory.step, phase=Phase.EVAL, timestamp=moment)
+    step = _step(given, memory)
     if step is None:
-        step = _first_whole(given, ("epoch",))
-    if step is None and given.get("mode") not in ("val", "eval"):
         return None
-    phase = (
-        Phase.EVAL if all(map(meanings.is_evaluation, metrics)) or given.get("mode") == "val" else Phase.TRAIN
-    )
+    phase = Phase.EVAL if all(map(meanings.is_evaluation, metrics)) else Phase.TRAIN
     return Row(
         metrics=metrics,
-        step=memory.step if step is None else step,
+        step=step,
         phase=phase,
         total=_first_whole(given, _TOTALS),
         timestamp=moment,
         rank=numbers.whole(given.get("rank")),
     )
+
+
+def _step(given: dict[object, object], memory: Memory) -> int | None:
+    step, epoch = _first_whole(given, _STEPS), _first_whole(given, ("epoch",))
+    if step is not None and epoch is not None and "mode" in given:
+        return step_over_epochs(memory, epoch, step)  # mmcv counts within the epoch
+    return epoch if step is None else step
 
 
 def _flat(given: dict[object, object]) -> Iterator[tuple[object, object]]:

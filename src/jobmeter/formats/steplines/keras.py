@@ -13,6 +13,8 @@ _BAR = re.compile(
     r"(?<![\w/])(?P<n>\d+)/(?P<total>\d+|Unknown)\s*"
     r"(?:\[[=>.\s]*\]|[━╸╺─]+|(?=- \d+s -)|(?=\s\d+s \d+))(?P<rest>.*)"
 )
+_LINE = re.compile(r"\s*- \d+s(?= - )(?P<rest>.*)")
+"""What `verbose=2` printed below the epoch before Keras 2.3."""
 _RATE = re.compile(r"(?<!\S)(?P<value>\d+)(?P<unit>[mu]?s/(?:step|sample))(?!\S)")
 _METRIC = re.compile(
     rf" - (?!ETA:)(?P<name>[A-Za-z_][\w./@]*(?:[ -][\w./@]+)*): *(?P<value>{numbers.NUMBER})", re.IGNORECASE
@@ -25,18 +27,25 @@ def parse(text: str, memory: Memory) -> Row | None:
     if epoch is not None:
         memory.epoch, memory.epoch_is_over = int(epoch["epoch"]), False
         return None
-    if " - " not in text or "/" not in text:
+    if " - " not in text:
         return None
+    line = _LINE.fullmatch(text) if memory.epoch is not None else None
+    if line is not None:
+        return Row(metrics=_metrics(line["rest"]), step=memory.epoch)
     found = _BAR.search(text)
     if found is None:
         return None
-    metrics = numbers.numeric((pair["name"], pair["value"]) for pair in _METRIC.finditer(found["rest"]))
+    metrics = _metrics(found["rest"])
     if not metrics:
         return None  # a download
     rate = _RATE.search(found["rest"])
     if rate is not None:
         metrics[rate["unit"]] = int(rate["value"])
     return _row(found, metrics, memory)
+
+
+def _metrics(text: str) -> dict[str, Number]:
+    return numbers.numeric((pair["name"], pair["value"]) for pair in _METRIC.finditer(text))
 
 
 def _row(found: re.Match[str], metrics: dict[str, Number], memory: Memory) -> Row | None:

@@ -8,10 +8,11 @@ import re
 from jobmeter.formats.steplines import numbers
 from jobmeter.formats.steplines.row import Memory, Number, Phase, Row
 
-_ITERATION = re.compile(r"\biteration\s+(?P<step>\d+)\s*(?:/\s*(?P<total>\d+))?\s*\|")
+_ITERATION = re.compile(r"\biteration\s+(?P<step>\d+)\s*(?:/\s*(?P<total>\d+|infinity))?\s*\|")
 _EVALUATION = re.compile(
     r"(?P<set>validation|test|valid) loss at (?:iteration )?(?P<step>\d+)?[^|]*\|", re.IGNORECASE
 )
+_BARE = re.compile(rf"\s*(?P<name>[a-z][a-z -]*[a-z])\s+(?P<value>{numbers.NUMBER})\s*", re.IGNORECASE)
 _SHOWN = 2
 
 
@@ -41,6 +42,9 @@ def _fields(text: str) -> dict[str, Number]:
         name, colon, value = field.rpartition(":")
         # some print the value and its mean: 13100.0/13240.9
         given = numbers.number(value.partition("/")[0] if "/" not in name else value) if colon else None
+        bare = _BARE.fullmatch(field) if given is None else None
+        if bare is not None:  # the first releases wrote no colons
+            name, given = bare["name"], numbers.number(bare["value"])
         if given is not None:
             fields[name.strip()] = given
     return fields

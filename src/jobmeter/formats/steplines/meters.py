@@ -14,6 +14,10 @@ _HEAD = re.compile(
     r"\[\s*(?P<n>\d+)\s*/\s*(?P<total>\d+)\s*(?:\(\s*\d+%\s*\)\s*)?\]\]?(?P<rest>.*)",
     re.IGNORECASE,
 )
+_BRACKETS = re.compile(
+    r"\[(?P<epoch>\d+)/\d+\]\s?\[\s*(?P<n>\d+)\s*/\s*(?P<total>\d+)\s*\](?P<rest>.*)", re.IGNORECASE
+)
+"""PyTorch's DCGAN: `[0/25][50/1583] Loss_D: 1.9 Loss_G: 5.1`."""
 _RESULT = re.compile(r"^\s*\*\s+(?P<rest>Acc@1.*)")
 _METER = re.compile(
     rf"(?P<name>[A-Za-z][\w@./-]*(?: [A-Za-z][\w@./-]*)?)[ :]\s*(?P<value>{numbers.NUMBER})(?P<unit>%)?"
@@ -27,8 +31,8 @@ _LONGEST = 2_000
 
 def parse(text: str, memory: Memory) -> Row | None:
     """Read a line of meters, or the result of a test."""
-    if "[" in text and ("poch" in text or "rain" in text):
-        found = _HEAD.search(text)
+    if "[" in text and ("poch" in text or "rain" in text or text.startswith("[")):
+        found = _HEAD.search(text) or _BRACKETS.match(text)
         return _row(found, memory) if found is not None else None
     found = _RESULT.match(text) if "Acc@1" in text else None
     if found is None:

@@ -133,7 +133,8 @@ class Numbering:
     def _number(self, row: Waiting, position: int | None, rate: dict[str, Number]) -> None:
         memory = self._state.memories[row.who]
         if position is None:
-            row.draft.step = count(memory, row.phase)
+            said = memory.step if memory.step is not None and not memory.counted else None
+            row.draft.step = count(memory, row.phase) if said is None else said
         else:
             row.draft.step = _after_the_row_before(row, position, memory)
             row.draft.metrics = row.draft.metrics | rate

@@ -12,7 +12,7 @@ _RANKS = re.compile(
     r"|\[\d+,(?P<mpi>\d{1,6})\]<std(?:out|err)>:?"  # mpirun --tag-output, horovodrun
     r"|\[(?:default|trainer|worker|train)(?P<torchrun>\d{1,6})\]:"  # torchrun --tee
     r"|[Rr]ank[ =]?(?P<word>\d{1,6})[:|]"
-    r"|(?P<srun>\d{1,5}): "  # srun -l
+    r"|(?P<srun>\d{1,5}): (?!-?[\d.nai]+, -?[\d.nai]+ avg)"  # srun -l; darknet begins its lines with the step
     r")\s*"
 )
 _WITHIN = re.compile(r"\[[Rr]ank[ -](?P<rank>\d{1,6})(?:/\d+)?\]")

@@ -91,3 +91,20 @@ def step_in_epochs(memory: Memory, epoch: int, position: int, size: int, *, coun
     if memory.first_epoch is None or epoch < memory.first_epoch:
         memory.first_epoch = 0 if epoch == 0 or counts_from_zero else 1
     return max(epoch - memory.first_epoch, 0) * size + position
+
+
+_ROWS = "rows"
+
+
+def step_over_epochs(memory: Memory, epoch: int, number: int) -> int:
+    """Number a step that may begin anew with each epoch, whose size nobody says.
+
+    The last number of an epoch stands for its size: right where every epoch logs at its end, else a little short.
+    """
+    before, last, last_epoch = memory.laps.pop(_ROWS, (0, 0, epoch))
+    if epoch < last_epoch:
+        before = 0  # another training
+    elif epoch > last_epoch and number <= last:
+        before += last
+    memory.laps[_ROWS] = [before, number, epoch]
+    return before + number

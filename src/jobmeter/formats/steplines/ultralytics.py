@@ -13,8 +13,12 @@ _ROW = re.compile(
     r"^\s*(?P<epoch>\d+)/(?P<epochs>\d+)\s+(?P<memory>[\d.]+)(?P<unit>[GM])\s+(?P<values>[\d.\seE+naif-]+):\s*"
     r"(?P<percent>\d+)%[^\d]*(?P<n>\d+)/(?P<total>\d+)\s+\[?(?P<rest>.*)"
 )
+_BARE = re.compile(
+    r"\s*(?P<epoch>\d+)/(?P<epochs>\d+)\s+(?P<memory>[\d.]+)(?P<unit>[GM])\s+(?P<values>[\d.\seE+naif-]+)"
+)
+"""A row whose bar was wiped: it says the epoch only."""
 _RATE = re.compile(r"(?P<value>\d+(?:\.\d+)?)(?P<unit>it/s|s/it)")
-_RESULTS = re.compile(r"\s*Class\s+Images\s+(?:Instances|Labels|Targets)\s+(?P<names>\S.*?):\s+\d+%")
+_RESULTS = re.compile(r"\s*Class\s+Images\s+(?:Instances|Labels|Targets)\s+(?P<names>\S.*?)\s*(?::\s+\d+%|$)")
 _ALL = re.compile(rf"\s*all\s+(?P<images>\d+)\s+(?P<found>\d+)(?P<values>(?:\s+{numbers.NUMBER})+)\s*$")
 _RESULT_MARK = "result:"
 
@@ -29,14 +33,14 @@ def parse(text: str, memory: Memory) -> Row | None:
     found = _ALL.match(text) if " all " in text else None
     if found is not None:
         return _result(found, memory)
-    found = _ROW.match(text) if "%" in text else None
+    found = _ROW.match(text) if "%" in text else _BARE.fullmatch(text)
     return None if found is None else _row(found, memory)
 
 
 def _remember(text: str, memory: Memory) -> None:
     found = _HEADINGS.match(text)
     if found is not None:
-        memory.columns = found["names"].split()
+        memory.columns, memory.expects = found["names"].split(), 3
         return
     found = _RESULTS.match(text)
     if found is None:
@@ -64,10 +68,12 @@ def _row(found: re.Match[str], memory: Memory) -> Row | None:
     if not metrics:
         return None
     metrics |= numbers.numeric(((f"GPU_mem_{found['unit']}", found["memory"]),))
+    epoch = int(found["epoch"])
+    if "rest" not in found.re.groupindex:
+        return Row(metrics=metrics, step=epoch, total=int(found["epochs"]))
     rate = _RATE.search(found["rest"])
     if rate is not None:
         metrics |= numbers.numeric(((rate["unit"], rate["value"]),))
-    epoch = int(found["epoch"])
     step = step_in_epochs(memory, epoch, int(found["n"]), int(found["total"]), counts_from_zero=False)
     return Row(metrics=metrics | {"epoch": epoch}, step=step, may_repeat=True)
 
