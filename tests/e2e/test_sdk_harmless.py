@@ -29,7 +29,8 @@ def test_nothing_is_raised_for_what_cannot_be_kept_and_each_is_named_once(home: 
         run.log({"loss": 2.0}, step="late")
         run.log({"loss": 3.0}, step=0.5)
     run.alert("t", level="LOUD")
-    jobmeter.init(mode="sideways")
+    run.log({"huge": 10**400, "large": 10**300})
+    jobmeter.init(mode="sideways", config={"huge": 10**400})
     """
     done = train(home, text)
     assert done.err.splitlines() == [
@@ -39,8 +40,11 @@ def test_nothing_is_raised_for_what_cannot_be_kept_and_each_is_named_once(home: 
         "jobmeter: log takes a dict of metrics, not a str",
         "jobmeter: step refused, the next one is taken: the text 'late' is not a number",
         "jobmeter: alert level LOUD is none of DEBUG, INFO, WARN, ERROR",
+        "jobmeter: metric huge refused: it is larger than any float",
     ]
-    assert [record["step"] for record in steps(done.folder)] == list(range(9))
+    assert [record["step"] for record in steps(done.folder)] == list(range(10))
+    assert steps(done.folder)[-1]["metrics"] == {"large": 10**300}
+    assert told(done.folder, "config")[0]["config"] == {"huge": 10**400}
 
 
 def test_strict_raises_what_would_be_a_warning(home: Home) -> None:

@@ -34,11 +34,19 @@ _NOBODY, _EVERYBODY = -1, -2
 _OWNER_SECONDS = 1.0
 """How long a second thread waits for the first to finish its line: one that died in it never will."""
 
+_LONG = 308
+"""What is no longer holds no whole number beyond all floats."""
+
 _MILLIS = tuple(b"%03d" % millis for millis in range(1000))
 _STEP, _END = b'Z","step":', b"}\n"
 _PLAIN = values.PLAIN
 _LARGEST_STEP = values.LARGEST_STEP
+_LARGEST = values.LARGEST
 _now = time.time
+
+
+def _has_huge(metrics: "Mapping[str, object]") -> bool:
+    return any(type(value) is int and not -_LARGEST <= value <= _LARGEST for value in metrics.values())
 
 
 class StepLog:
@@ -98,6 +106,7 @@ class StepLog:
         if (
             _NEEDS_CARE in body
             or self._pending
+            or (len(body) > _LONG and _has_huge(metrics))
             or (step is not None and (type(step) is not int or not -_LARGEST_STEP <= step <= _LARGEST_STEP))
         ):
             taken = self._complaints.attempt("logging a step", self._take_care, metrics, step, commit)

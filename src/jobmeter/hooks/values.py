@@ -17,6 +17,8 @@ PLAIN = frozenset((int, float))
 SPECIAL = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 LARGEST_STEP = (1 << 63) - 1
+LARGEST = 17 * 10**307
+"""Whole numbers beyond all floats, or nearly so: no store sorts them, no chart shows them."""
 
 _DEEPEST = 20
 _LONGEST_TEXT = 65536
@@ -29,11 +31,12 @@ class RefusedError(Exception):
 
 def number(value: object) -> "Number":
     """Turn anything that is one number into it, or refuse it."""
-    kind = type(value)
-    if kind in PLAIN:
-        return value  # type: ignore[return-value]  # an int or a float
-    if isinstance(value, int | float):
-        return int(value) if isinstance(value, int) else float(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, int):
+        if not -LARGEST <= value <= LARGEST:
+            raise RefusedError("it is larger than any float")
+        return int(value)
     if value is None or isinstance(value, str | bytes | list | tuple | set | complex):
         raise RefusedError(f"{_shown(value)} is not a number")
     return _asked(value)
@@ -113,7 +116,7 @@ def plain(value: object, depth: int = 0) -> "Plain":
     if isinstance(value, str):
         return _spelled(str(value))[:_LONGEST_TEXT]
     if isinstance(value, int | float):
-        return for_json(number(value))
+        return for_json(int(value) if isinstance(value, int) else float(value))
     if depth >= _DEEPEST:
         return marked(value)
     inner = fields(value)

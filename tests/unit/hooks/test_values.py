@@ -58,6 +58,7 @@ def test_one_number_is_kept_exactly(given: object, kept: float) -> None:
         (None, "None is not a number"),
         ([1.0], "a list is not a number"),
         (1j, "a complex is not a number"),
+        (10**400, "it is larger than any float"),
         (object(), "a object is not a number"),
         (
             np.array([1.0, 2.0]),
