@@ -12,6 +12,8 @@ from jobmeter.service import explain, plot_peaks, plot_series, plot_source, plot
 
 INSTANCES, DEVICES = 6, 8
 """How many are drawn of what has many; a machine has eight GPUs."""
+MOST_NAMED = 12
+"""Keys that a hint names: a run records eighty."""
 
 GAUGES: dict[Unit, Quantity] = {
     Unit.BYTES: Quantity.BYTES,
@@ -86,7 +88,7 @@ def quantity_of(view: RunView, key: str, metrics: Sequence[str] = ()) -> Quantit
             hint=f"use one of {', '.join(recorded)}" if recorded else "",
         )
     if key not in measured:
-        raise UsageError(f"key not recorded in this run: {key}", hint=_hint(key, [*recorded, *metrics]))
+        raise UsageError(f"key not recorded in this run: {key}", hint=_hint(key, [*metrics, *recorded]))
     if definition is None:
         return Quantity.PLAIN
     if definition.kind is not Kind.COUNTER:
@@ -100,7 +102,10 @@ def _hint(key: str, recorded: list[str]) -> str:
     if not recorded:
         return "this run recorded no series"
     near = difflib.get_close_matches(key, recorded, n=3)
-    return f"did you mean {' or '.join(near)}?" if near else f"use one of {', '.join(recorded)}"
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    more = f" or {len(recorded) - MOST_NAMED} others" if len(recorded) > MOST_NAMED else ""
+    return f"use one of {', '.join(recorded[:MOST_NAMED])}{more}"
 
 
 def _is_device(source: plot_source.Source, key: str) -> bool:
