@@ -166,7 +166,9 @@ def _read_along_a_line(tool: str, read: Taken, scratch: Path) -> Taken:
     few = take(tool, "read", 10, scratch / f"{tool}-few")
     each = (read.values["cpu_seconds"] - few.values["cpu_seconds"]) / (read.count - 10)
     seconds = few.values["cpu_seconds"] + each * (MANY_STEPS - 10)
-    return Taken(tool, "read", read.count, {"cpu_seconds_million": seconds}, read.all_cpu_seconds)
+    # where so few steps cost less than the noise of starting up, a line through both says nothing
+    values = {"cpu_seconds_million": seconds} if each > 0 else {}
+    return Taken(tool, "read", read.count, values, read.all_cpu_seconds)
 
 
 def read_a_million(scratch: Path, rounds: int) -> list[Taken]:
