@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 REDACTED = "[redacted]"
+TOO_DEEP = "[too deep]"
+_DEEPEST = 50
 
 NAMES = (
     "key", "token", "secret", "password", "passwd", "passphrase", "pass", "pwd", "auth", "authorization",
@@ -121,16 +123,21 @@ def redact_argv(argv: "Sequence[str]") -> list[str]:
     return redaction_rules.redact_argv(argv)
 
 
-def redact_tree(value: object, name: str = "") -> object:
-    """Return a document with every recognised secret replaced, by the name it goes by and by its looks."""
+def redact_tree(value: object, name: str = "", depth: int = 0) -> object:
+    """Return a document with every recognised secret replaced, by the name it goes by and by its looks.
+
+    What lies too deep is left out: YAML can refer to itself.
+    """
+    if depth > _DEEPEST:
+        return TOO_DEEP
     if isinstance(value, str):
         announced = f"{name}="
         redacted = redact_argv([announced + value])[0]
         return redacted[len(announced) :] if redacted.startswith(announced) else redacted
     if isinstance(value, dict):
-        return {key: redact_tree(item, str(key)) for key, item in value.items()}
+        return {key: redact_tree(item, str(key), depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [redact_tree(item, name) for item in value]
+        return [redact_tree(item, name, depth + 1) for item in value]
     return value
 
 

@@ -320,3 +320,12 @@ def test_only_variables_that_explain_the_job_are_looked_at() -> None:
 def test_a_secret_in_an_allowed_variable_is_cut_out() -> None:
     environ = {"SLURM_JOB_COMMENT": "use --password hunter2 there"}
     assert redaction.allowed_environment(environ) == {"SLURM_JOB_COMMENT": "use --password [redacted] there"}
+
+
+def test_a_document_that_holds_itself_ends() -> None:
+    inner: dict[str, object] = {"token": "hf_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789", "lr": 0.1}
+    inner["again"] = [inner]
+    found = redaction.redact_tree(inner)
+    assert isinstance(found, dict)
+    assert (found["token"], found["lr"]) == ("[redacted]", 0.1)
+    assert "[too deep]" in str(found)
