@@ -1,5 +1,6 @@
 """Every command the README shows works as written."""
 
+import json
 import os
 import re
 import shlex
@@ -9,8 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from support import corpus
+
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
+TRAINING = "sh -c 'echo step 1 loss 2.0; echo step 2 loss 1.0; sleep 1.2'"
+IMPORTED = {
+    "sacct.txt": "slurm-sacct-parsable/slurmdog_4months.psv",
+    "trainer_state.json": "hf-trainer-state/tiny.json",
+}
+LONGER = ("collect", "doctor", "PID")
+"""Commands with a test of their own."""
 QUESTIONS = README.split("## Questions and their commands")[1].split("\n## ")[0]
 
 
@@ -30,10 +40,11 @@ def shown_commands() -> list[str]:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("readme")
     (folder / ".duct" / "logs").mkdir(parents=True)
-    source = ROOT.parent / "shared" / "corpus" / "con-duct-releases" / "v0.23.0"
-    for file in source.glob("multi_*"):
+    for file in corpus.folder("con-duct-releases/v0.23.0").glob("multi_*"):
         (folder / ".duct" / "logs" / file.name).write_bytes(file.read_bytes())
-    run(folder, "run", "--", "sh", "-c", "echo hello; sleep 1.2")
+    for name, source in IMPORTED.items():
+        (folder / name).write_bytes((corpus.ROOT / source).read_bytes())
+    run(folder, "run", "--", *shlex.split(TRAINING))
     return folder
 
 
@@ -54,9 +65,9 @@ def test_the_table_shows_commands() -> None:
     assert len(shown_commands()) >= 15
 
 
-@pytest.mark.parametrize("shown", [c for c in shown_commands() if "doctor" not in c and "PID" not in c])
+@pytest.mark.parametrize("shown", [c for c in shown_commands() if not any(word in c for word in LONGER)])
 def test_a_command_of_the_table_works(shown: str, place: Path) -> None:
-    words = shlex.split(shown.replace("COMMAND", "sh -c 'echo done'"))
+    words = shlex.split(shown.replace("COMMAND", TRAINING))
     result = run(place, *words[1:])
     assert result.returncode == 0, result.stderr
     assert "Traceback" not in result.stderr
@@ -66,6 +77,17 @@ def test_attach_records_a_running_job(place: Path) -> None:
     with subprocess.Popen(["sleep", "0.6"]) as job:
         result = run(place, "attach", str(job.pid))
     assert result.returncode == 0, result.stderr
+
+
+def test_collect_keeps_what_a_rank_on_another_host_tells(place: Path) -> None:
+    shown = next(command for command in shown_commands() if "collect" in command)
+    (place / "job").mkdir()
+    told = {"timestamp": "2026-11-15T09:50:03Z", "step": 3, "loss": 0.5}
+    (place / "job" / "metrics_rank0.jsonl").write_text(json.dumps(told) + "\n")
+    (place / "hosts.toml").write_text(f'[ranks]\n0 = "{place}/job"\n')
+    result = run(place, *shlex.split(shown)[1:], "--duration", "1", "--interval", "0.2")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(run(place, "show", "last", "--json").stdout)["steps"]["last_step"] == 3
 
 
 def test_doctor_gives_a_verdict(place: Path) -> None:
