@@ -14,6 +14,8 @@ from jobmeter.model.view import Step
 
 _DELIMITERS = ",;\t"
 _MOMENTS = ("timestamp", "created_at", "wall_time", "datetime", "date")
+_SPLITS = ("split", "phase", "type", "mode", "stage", "set", "subset", "partition")
+_EVALUATIONS = frozenset(("val", "valid", "validation", "eval", "evaluation", "test", "testing", "dev"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +69,11 @@ class Table:
 
     def steps(self) -> Iterator[Step]:
         """Walk the rows that have a step and at least one number."""
-        moment = self.header.find(*_MOMENTS)
+        moment, split = self.header.find(*_MOMENTS), self.header.find(*_SPLITS)
         without = frozenset(name for name in (self.step, moment) if name is not None)
         for row in self.rows():
             number = figures.whole(row.get(self.step))
-            metrics = figures.metrics(row, without=without)
+            metrics = _of_split(figures.metrics(row, without=without), row.get(split or "", ""))
             if number is None or not metrics:
                 continue
             stamp = None if moment is None else figures.moment(row.get(moment, ""))
@@ -87,6 +89,14 @@ class Table:
         """Count the lines that gave no step, empty ones aside, by how many steps there are."""
         lines = sum(1 for line in content.lines(self.path) if line.strip())
         return max(0, lines - 1 - steps)
+
+
+def _of_split(metrics: dict[str, int | float], split: str) -> dict[str, int | float]:
+    """Name the metrics of a row that says which data it was measured on; those of the training keep theirs."""
+    word = split.lower()
+    if word not in _EVALUATIONS:
+        return metrics
+    return {name if name.lower() == "epoch" else f"{word}/{name}": value for name, value in metrics.items()}
 
 
 def table(path: Path, source: str, *steps: str) -> Table | None:

@@ -31,11 +31,11 @@ _HEADERS = {
     "limit": "memlimit memorylimit limit",
     "pmem": "memperc mempercent memorypercent memorypercentage mempercentage",
     "net": "netio networkio net",
-    "net_rx": "netrx netinput netin netioreceived networkin",
-    "net_tx": "nettx netoutput netout netiotransmitted networkout",
+    "net_rx": "netrx netinput netin neti netioreceived networkin networkrx",
+    "net_tx": "nettx netoutput netout neto netiotransmitted networkout networktx",
     "blk": "blockio blkio block",
-    "blk_read": "blockread blkread blockioread",
-    "blk_write": "blockwrite blkwrite blockiowrite",
+    "blk_read": "blockread blkread blockioread blockinput blocki",
+    "blk_write": "blockwrite blkwrite blockiowrite blockoutput blocko",
     "pids": "pids pid",
 }
 _MEANINGS = {word: meaning for meaning, words in _HEADERS.items() for word in words.split()}

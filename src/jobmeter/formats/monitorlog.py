@@ -4,6 +4,7 @@ A monitor's log is no job: it has no command and no exit code, and says so. Wher
 samples stand one second apart from the first second of 1970, and the run's start stays absent.
 """
 
+import codecs
 import csv
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,6 +27,7 @@ NO_ZONE = "the file names no time zone: read as UTC"
 NO_CLOCK = "the file has no clock: its samples are placed one second apart, from 1970 on"
 NOT_A_JOB = "the log of a monitor, not of a job"
 _HASH_BYTES = 1 << 20
+_WIDE = "utf-16"
 _OVERALL = "all"
 ODD_YEARS = 86400 * 366
 """What lies in the first year of the epoch is a stand-in, no date."""
@@ -249,7 +251,9 @@ def file_digest(path: Path, part: str = "") -> str:
 
 def text_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a text file, whatever ends them; a byte-order mark and stray bytes do no harm."""
-    with path.open(encoding="utf-8-sig", errors="replace", newline=None) as file:
+    with path.open("rb") as file:
+        encoding = _encoding(file.read(2))
+    with path.open(encoding=encoding, errors="replace", newline=None) as file:
         for line in file:
             yield line.rstrip("\n")
 
@@ -264,6 +268,13 @@ def csv_cells(line: str, delimiter: str = ",") -> list[str]:
 
 def head_text(head: bytes) -> str:
     """Decode the beginning of a file for sniffing; empty where it is no text."""
-    if b"\0" in head[:1024] and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    encoding = _encoding(head[:2])
+    if b"\0" in head[:1024] and encoding != _WIDE:
         return ""
-    return head.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    whole = head[: len(head) - len(head) % 2] if encoding == _WIDE else head
+    return whole.decode(encoding, "replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _encoding(mark: bytes) -> str:
+    """Tell UTF-16, which PowerShell writes, by the mark it begins with."""
+    return _WIDE if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"

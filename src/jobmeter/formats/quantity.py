@@ -101,7 +101,7 @@ def moment(text: str) -> Moment | None:
     if is_absent(word):
         return None
     if _EPOCH.fullmatch(word):
-        return Moment(float(word) / _EPOCH_SCALES.get(len(word), 1), zoned=True)
+        return Moment(float(word) / _EPOCH_SCALES.get(len(word.partition(".")[0]), 1), zoned=True)
     return _iso(word) or _spelled(word)
 
 

@@ -1,8 +1,9 @@
 """What `sinfo` prints: the nodes of a cluster at one moment, as text or (by `slurm_json`) as JSON.
 
-The text has no clock and no unit; what each number is must be told by the layout, and these are known: `node,state`,
-the columns of `sinfo -N -O NodeList,AllocMem,Memory,CPUsState,StateLong`, CPUs as `allocated/idle/other/total` of the
-whole cluster, and JSON lines with a node, its state and its CPUs.
+The text has no clock and no unit; what each number is must be told by its heading or by the layout, and these are
+known: tables with headings, also with a delimiter, `node,state`, the columns of `sinfo -N -O
+NodeList,AllocMem,Memory,CPUsState,StateLong`, CPUs as `allocated/idle/other/total` of the whole cluster, and JSON
+lines with a node, its state and its CPUs. What misleads: a node stands in every partition it belongs to.
 """
 
 import re
@@ -38,7 +39,20 @@ _STATES = (
 _STATE = re.compile(rf"(?:{'|'.join(_STATES.split())})(?:[*~#!%$@^+-]|\+\w+)*", re.IGNORECASE)
 _SPLIT = re.compile(r"[,\s|]+")
 _CPUS = re.compile(r"(\d+)/(\d+)/(\d+)/(\d+)")
-_TABLE = ("PARTITION", "AVAIL", "NODES", "STATE")
+_HEADINGS = {
+    "ALLOCMEM": "alloc_mem", "CPU": "cpus", "CPUS": "cpus", "CPUS(A/I/O/T)": "cpu_states", "CPU_LOAD": "load",
+    "FREE_MEM": "free_mem", "HOSTNAME": "name", "HOSTNAMES": "name", "MEMORY": "mem", "NODELIST": "name",
+    "NODES": "count", "PARTITION": "partition", "STATE": "state",
+}  # fmt: skip
+_OTHER_HEADINGS = (
+    "ACTIVE_FEATURES AVAIL AVAIL_FEATURES CLUSTER CORES DEFAULTTIME FEATURES GRES GRES_USED GROUPS JOB_SIZE "
+    "MAX_CPUS_PER_NODE NODES(A/I) NODES(A/I/O/T) NODEADDR OVERSUBSCRIBE PREEMPT_MODE PRIO_TIER REASON ROOT S:C:T SHARE "
+    "SOCKETS THREADS TIMELIMIT TIMESTAMP TMP_DISK USER VERSION WEIGHT"
+)
+_ALL_HEADINGS = frozenset((*_HEADINGS, *_OTHER_HEADINGS.split()))
+_SIZES = ("mem", "alloc_mem", "free_mem")
+_FEWEST_HEADINGS = 3
+_FEWEST_LETTERS = 4
 _PLAIN_WIDTHS = (2, 5)
 
 Row = dict[str, quantity.Number | str]
@@ -47,8 +61,8 @@ Row = dict[str, quantity.Number | str]
 def sniff(head: bytes, _name: str) -> float:
     """Claim lines of a node and its state, of all lines there are."""
     text = monitorlog.head_text(head)
-    lines = [line for line in text.split("\n") if line.strip()]
-    if set(_TABLE) <= set(lines[0].split()) if lines else False:
+    lines = _after_date([line for line in text.split("\n") if line.strip()])
+    if lines and _header(lines[0]):
         return 0.95
     whole = lines[:-1] if len(lines) > 1 and not text.endswith("\n") else lines
     return 0.85 if whole and all(_row(line) for line in whole[:40]) else 0.0
@@ -56,21 +70,28 @@ def sniff(head: bytes, _name: str) -> float:
 
 def parse(path: Path) -> Iterable[Imported]:
     """Read the nodes as one window."""
-    lines = [line for line in monitorlog.text_lines(path) if line.strip()]
-    rows = _table_rows(lines) if lines and set(_TABLE) <= set(lines[0].split()) else map(_row, lines)
-    return [_nodes(path, [row for row in rows if row], ORIGIN)]
+    lines = _after_date([line for line in monitorlog.text_lines(path) if line.strip()])
+    rows = _table_rows(lines) if lines and _header(lines[0]) else map(_row, lines)
+    return [of_nodes(path, [row for row in rows if row], ORIGIN)]
 
 
 def from_json(path: Path, nodes: Sequence[dict[str, object]], origin: str) -> Imported:
     """Read the nodes of `sinfo --json`."""
-    return _nodes(path, [_json_row(node) for node in nodes], origin)
+    return of_nodes(path, [_json_row(node) for node in nodes], origin)
 
 
-def _nodes(path: Path, rows: Sequence[Row], origin: str) -> Imported:
+def _after_date(lines: list[str]) -> list[str]:
+    """Pass over the date that the long form begins with."""
+    return lines[1:] if lines and quantity.moment(lines[0]) else lines
+
+
+def of_nodes(path: Path, rows: Sequence[Row], origin: str) -> Imported:
+    """Make the run of a list of nodes."""
     values: monitorlog.Values = {}
     for row in rows:
         name = str(row.get("name", ""))
-        values |= {(f"slurm_node_{key}", name): value for key, value in row.items() if key != "name"}
+        told = {key: value for key, value in row.items() if key not in ("name", "count")}
+        values |= {(f"slurm_node_{key}", name): value for key, value in told.items()}
     windows = [Window(timestamp=0.0, num_samples=1, clock={}, values=values)] if values else []
     tally: dict[str, int] = {}
     for row in rows:
@@ -128,13 +149,48 @@ def _json_line(line: str) -> Row:
     return found
 
 
+def _header(line: str) -> tuple[list[str], str | None] | None:
+    """Read the headings, and what parts them if not blanks; None for a line that holds anything else."""
+    delimiter = next((mark for mark in ";|," if mark in line), None)
+    names = [name.strip() for name in line.split(delimiter)]
+    known = {_HEADINGS[name] for name in names if name in _HEADINGS}
+    if len(names) < _FEWEST_HEADINGS or not all(map(_is_heading, names)):
+        return None
+    return (names, delimiter) if known & {"name", "partition"} and known & {"state", "cpus", "mem"} else None
+
+
+def _is_heading(word: str) -> bool:
+    """Tell a heading, also one as narrow columns cut it: `AVAIL_FE`."""
+    return word in _ALL_HEADINGS or (
+        len(word) >= _FEWEST_LETTERS and any(known.startswith(word) for known in _ALL_HEADINGS)
+    )
+
+
 def _table_rows(lines: Sequence[str]) -> Iterator[Row]:
-    names = lines[0].split()
+    header = _header(lines[0])
+    names, delimiter = header or ([], None)
     for line in lines[1:]:
-        cells = dict(zip(names, line.split(), strict=False))
-        if _STATE.fullmatch(cells.get("STATE", "")):
-            name = f"{cells.get('PARTITION', '').rstrip('*')}:{cells.get('NODELIST', '')}"
-            yield {"name": name, "state": cells["STATE"]}
+        words = [word.strip() for word in line.split(delimiter, max(len(names) - 1, 0))]
+        cells = {_HEADINGS[name]: word for name, word in zip(names, words, strict=False) if name in _HEADINGS}
+        if len(words) < len(names) or ("state" in cells and not _STATE.fullmatch(cells["state"])):
+            continue
+        yield _cells(cells)
+
+
+def _cells(cells: dict[str, str]) -> Row:
+    """Read one line of the table; with a count of nodes it stands for that many."""
+    several = [cells[name] for name in ("partition", "name") if name in cells]
+    row: Row = {"name": several[-1] if "count" not in cells else ":".join(several).replace("*", "", 1)}
+    if "state" in cells:
+        row["state"] = cells["state"]
+    cpus = _CPUS.fullmatch(cells.get("cpu_states", ""))
+    if cpus is not None:
+        row |= {"alloc_cpus": int(cpus[1]), "cpus": int(cpus[4])}
+    for key in ("cpus", "load", "count", *_SIZES):
+        number = quantity.number(cells.get(key, "").rstrip("+"))
+        if number is not None:
+            row[key] = round(number * _MIB) if key in _SIZES else number
+    return row
 
 
 def _json_row(node: dict[str, object]) -> Row:

@@ -1,4 +1,4 @@
-"""What `squeue` prints as text: its table, `id,STATE` lines, and one JSON object a line.
+"""What `squeue` prints as text: its table, also with a delimiter, `id,STATE` lines, and one JSON object a line.
 
 A queue is a moment: it says where each job stood, never what it used. The end of a running job in it is when
 its time limit would end it.
@@ -23,6 +23,9 @@ _ALIASES = {
 }  # fmt: skip
 """Column names of the table and of hand-made formats to one word each."""
 
+_DELIMITERS = ";|,\t"
+_FEWEST_LETTERS = 3
+
 Row = dict[str, str]
 
 
@@ -31,8 +34,9 @@ def sniff(head: bytes, _name: str) -> float:
     lines = [line for line in monitorlog.head_text(head).split("\n") if line.strip()]
     if not lines:
         return 0.0
-    if {"JOBID", "PARTITION"} <= set(lines[0].split()):
-        return 0.95
+    header = _header(lines[0])
+    if header is not None:
+        return 0.95 if "partition" in header[0] else 0.9
     rows = [row for line in lines[:20] if (row := _json_row(line))]
     if rows and all("jobid" in row and slurm_keys.state_word(row.get("state", "")) for row in rows):
         return 0.9
@@ -45,8 +49,8 @@ def sniff(head: bytes, _name: str) -> float:
 
 
 def parse(path: Path) -> Iterable[Imported]:
-    """Read one run per job in the queue."""
-    jobs = (_job(row, text) for row, text in _rows(path))
+    """Read one run per job in the queue; of a queue that was listed again and again, how it stood last."""
+    jobs = {row["jobid"]: _job(row, text) for row, text in _rows(path)}.values()
     return jobrecord.imported(
         path, jobs, format=ORIGIN, tool=slurm_keys.TOOL, definitions=slurm_keys.DEFINITIONS
     )
@@ -54,11 +58,13 @@ def parse(path: Path) -> Iterable[Imported]:
 
 def _rows(path: Path) -> Iterator[tuple[Row, str]]:
     names: list[str] = []
+    delimiter: str | None = None
     for line in monitorlog.text_lines(path):
-        if "JOBID" in line and "PARTITION" in line:
-            names = [_ALIASES.get(word.lower(), word.lower()) for word in line.split()]
+        header = _header(line) if "JOBID" in line else None
+        if header is not None:
+            names, delimiter = header
             continue
-        row = _json_row(line) or _pair(line) or _table_row(line, names)
+        row = _json_row(line) or _pair(line) or _table_row(line, names, delimiter)
         if row.get("jobid") and slurm_keys.state_word(row.get("state", "")):
             yield row, line
 
@@ -79,10 +85,34 @@ def _pair(line: str) -> Row:
     return {"jobid": found[1], "state": found[2]} if found else {}
 
 
-def _table_row(line: str, names: list[str]) -> Row:
+def _header(line: str) -> tuple[list[str], str | None] | None:
+    """Read the names of the columns, and what parts them if not blanks; None for a line that is no header."""
+    delimiter = next((mark for mark in _DELIMITERS if mark in line), None)
+    words = [name for word in line.split(delimiter) for name in _unglued(word.strip())]
+    names = [_ALIASES.get(word.lower(), word.lower()) for word in words]
+    is_header = "JOBID" in words and ("state" in names or "PARTITION" in words)
+    return (names, delimiter) if is_header else None
+
+
+def _unglued(word: str) -> list[str]:
+    """Part `PARTITSTATE`: a column as narrow as its heading is cut off and runs into the next."""
+    if word.lower() in _ALIASES or not word.isupper():
+        return [word]
+    for known in sorted(_ALIASES, key=len, reverse=True):
+        head = word.lower().removesuffix(known)
+        if (
+            head != word.lower()
+            and len(head) >= _FEWEST_LETTERS
+            and any(n.startswith(head) for n in _ALIASES)
+        ):
+            return [next(n for n in _ALIASES if n.startswith(head)), known]
+    return [word]
+
+
+def _table_row(line: str, names: list[str], delimiter: str | None) -> Row:
     # the last column may hold blanks: (Nodes required for job are DOWN)
-    words = line.split(None, len(names) - 1) if names else []
-    return dict(zip(names, words, strict=False))
+    words = line.split(delimiter, len(names) - 1) if names else []
+    return {name: word.strip() for name, word in zip(names, words, strict=False)}
 
 
 def _job(row: Row, text: str) -> jobrecord.Job:

@@ -6,6 +6,7 @@ a duration, so only one that holds dates is taken for a clock.
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from jobmeter.errors import UsageError
@@ -41,6 +42,11 @@ _METRIC = re.compile(
     re.IGNORECASE,
 )
 
+_MODES = ("train", "val", "test")
+_FEWEST_METRICS = 2
+_MMCV = b'{"env_info": '
+_MM_ROW = '{"step": 1, "loss": 1}'
+
 Record = dict[str, object]
 
 
@@ -62,6 +68,8 @@ def sniff(head: bytes, name: str) -> float:
 
 def _is_step_line(head: bytes) -> bool:
     lines = [line for line in content.whole_lines(head) if line.strip()]
+    if head.lstrip().startswith(_MMCV):
+        lines = lines[1:] or [_MM_ROW]  # what it says of the machine may fill the head alone
     first = loose_json.parse_object(lines[0]) if lines else None
     if first is None:
         return False
@@ -98,8 +106,14 @@ def _table(path: Path) -> csv_table.Table:
 
 def _json_steps(path: Path) -> Iterator[Step]:
     without = frozenset((*_MOMENTS, *_RANKS))
+    epochs = _Epochs()
     for line in content.lines(path):
         row = loose_json.parse_object(line) or {}
+        if row.get("mode") in _MODES:
+            step = epochs.step(row)
+            if step is not None:
+                yield step
+            continue
         found = _number(row)
         if found is None:
             continue
@@ -118,3 +132,27 @@ def _number(row: Record) -> tuple[str, int] | None:
         if number is not None:
             return name, number
     return None
+
+
+@dataclass(slots=True)
+class _Epochs:
+    """Numbers the rows of mmcv, which count within the epoch and are of training or of validation."""
+
+    before: int = 0
+    last: int = 0
+    epoch: int = 0
+
+    def step(self, row: Record) -> Step | None:
+        """Make the step of one row; a validation belongs to the training step before it."""
+        number, epoch = figures.whole(row.get("iter")), figures.whole(row.get("epoch"))
+        metrics = figures.metrics(row, without=frozenset(("iter", *_RANKS)))
+        if number is None or len(metrics) < _FEWEST_METRICS:
+            return None
+        if row["mode"] != "train":
+            metrics = {name if name == "epoch" else f"val/{name}": metrics[name] for name in metrics}
+        else:
+            self.before += (
+                self.last if epoch is not None and epoch > self.epoch and number <= self.last else 0
+            )
+            self.last, self.epoch = number, epoch or self.epoch
+        return Step(timestamp=None, step=self.before + self.last, rank=0, source=FORMAT, metrics=metrics)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from jobmeter.formats import monitorlog, quantity, sysstat_values
+from jobmeter.formats import monitorlog, quantity, stamps, sysstat_values
 from jobmeter.model.imported import Imported
 from jobmeter.model.measurement import Measurement, Scope
 from jobmeter.model.view import Window
@@ -31,21 +31,27 @@ _MOST_COLUMNS = 25
 """A table of single interrupts has many more, and tells nothing of a job."""
 _HALF_DAY, _DAY = 43200, 86400
 _HEAD_LINES = 12
+_FIRST_LINES = 3
+"""`nohup: ignoring input` may stand before the line that names the machine."""
 
 
 def sniff(head: bytes, _name: str) -> float:
     """Claim the first line of sysstat with a table of one of the three tools under it."""
     lines = [line for line in monitorlog.head_text(head).split("\n") if line.strip()][:_HEAD_LINES]
-    if not lines or sysstat_values.machine(lines[0]) is None:
+    tables = [table for line in lines if (table := _header(line))]
+    if not tables:
         return 0.0
-    tables = [table for line in lines[1:] if (table := _header(line))]
-    return 0.95 if tables else 0.0
+    if any(map(sysstat_values.machine, lines[:_FIRST_LINES])):
+        return 0.95
+    # the first line was cut off: only a table of CPUs or of processes is sure to be of sysstat
+    first = _header(lines[0])
+    return 0.8 if first is not None and first.tool != "sar" and "%usr" in first.names else 0.0
 
 
 def parse(path: Path) -> Iterable[Imported]:
     """Read one window per time stamp."""
-    first = next(islice((line for line in monitorlog.text_lines(path) if line.strip()), 1), "")
-    machine = sysstat_values.machine(first)
+    first = islice((line for line in monitorlog.text_lines(path) if line.strip()), _FIRST_LINES)
+    machine = next(filter(None, map(sysstat_values.machine, first)), None)
     log = _Log(machine)
     definitions: dict[str, Measurement] = {}
     for table in log.tables(path):
@@ -53,8 +59,11 @@ def parse(path: Path) -> Iterable[Imported]:
     notes = {"started_at": monitorlog.NO_ZONE}
     if machine is not None and not machine.certain:
         notes["started_at"] = f"the date of the first line may be two dates; {monitorlog.NO_ZONE}"
+    has_dates = log.epoch(path)
     facts = monitorlog.Facts(
-        host=machine.host if machine else None, inexact=notes if not log.epoch(path) else {}
+        host=machine.host if machine else None,
+        missing={} if machine or has_dates else {"started_at": stamps.NO_DATE},
+        inexact=notes if machine and not has_dates else {},
     )
     return [
         monitorlog.imported(path, format=ORIGIN, definitions=definitions, windows=log.windows, facts=facts)

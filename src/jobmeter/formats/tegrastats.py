@@ -36,7 +36,7 @@ DEFINITIONS = monitorlog.table(
 _STAMP = re.compile(r"(\d\d)-(\d\d)-(\d{4}) (\d\d:\d\d:\d\d)\s+")
 _RAM = re.compile(r"\bRAM (\d+)/(\d+)([kMG])B")
 _SWAP = re.compile(r"\bSWAP (\d+)/(\d+)([kMG])B")
-_CPU = re.compile(r"\bCPU \[([^\]]*)\]")
+_CPU = re.compile(r"\b(?:CPU|cpu) \[([^\]]*)\]")
 _CORE = re.compile(r"(\d+)%(?:@(\d+))?")
 _GPU = re.compile(r"\bGR3D(?:_FREQ)? (\d+)%(?:@\[?(\d+))?")
 _EMC = re.compile(r"\bEMC(?:_FREQ)? (\d+)%(?:@(\d+))?")
@@ -50,7 +50,8 @@ _SCALES = {"k": 1 << 10, "M": _MIB, "G": 1 << 30}
 def sniff(head: bytes, _name: str) -> float:
     """Claim lines with memory, cores and GPU of a board."""
     text = monitorlog.head_text(head)
-    return 0.95 if _RAM.search(text) and _CPU.search(text) and ("GR3D" in text or "EMC" in text) else 0.0
+    is_board = any(mark in text for mark in ("GR3D", "EMC")) or (_TEMP.search(text) and _POWER.search(text))
+    return 0.95 if _RAM.search(text) and _CPU.search(text) and is_board else 0.0
 
 
 def parse(path: Path) -> Iterable[Imported]:

@@ -297,3 +297,38 @@ def test_a_plain_table_of_steps_is_read_as_a_last_resort(
 )
 def test_a_table_that_is_no_training_is_nobodys(tmp_path: Path, name: str, text: str) -> None:
     assert not step_table.sniff(text.encode(), name)
+
+
+def test_rows_of_a_validation_never_give_the_loss_of_the_training(tmp_path: Path) -> None:
+    path = put(tmp_path / "metrics.csv", "step,type,loss\n0,val,10.8\n1,train,9.5\n1,val,9.6\n")
+    assert [step.metrics for step in one(formats.read(path, "lightning_csv", is_named=False)).steps] == [
+        {"val/loss": 10.8},
+        {"loss": 9.5},
+        {"val/loss": 9.6},
+    ]
+
+
+def test_the_nameless_table_of_yolov7_has_the_names_of_its_columns(tmp_path: Path) -> None:
+    row = "  {}/99  9.24G  0.089  0.018  0.027  0.135  193  640  0.024  0.019  0.002  0.0003  0.118  0.032  0.029\n"
+    path = put(tmp_path / "results.txt", row.format(0) + row.format(1))
+    assert formats.recognise(path) == "ultralytics"
+    steps = list(one(ultralytics.parse(path)).steps)
+    assert [step.step for step in steps] == [0, 1]
+    assert steps[0].metrics["train/box_loss"] == 0.089
+    assert steps[0].metrics["metrics/mAP_0.5:0.95"] == 0.0003
+    assert steps[0].metrics["val/cls_loss"] == 0.029
+
+
+def test_the_json_of_mmcv_goes_on_counting_over_epochs(tmp_path: Path) -> None:
+    rows = [
+        {"env_info": "sys.platform: linux\n" + "x" * 5000, "seed": None},
+        {"mode": "train", "epoch": 1, "iter": 50, "lr": 0.002, "loss": 1.1},
+        {"mode": "train", "epoch": 1, "iter": 100, "lr": 0.002, "loss": 1.0},
+        {"mode": "val", "epoch": 1, "iter": 625, "lr": 0.02, "bbox_mAP": 0.1},
+        {"mode": "train", "epoch": 2, "iter": 50, "lr": 0.002, "loss": 0.9},
+    ]
+    path = put(tmp_path / "20210513_100000.log.json", "".join(json.dumps(row) + "\n" for row in rows))
+    assert formats.recognise(path) == "step_table"
+    found = [(step.step, step.metrics) for step in one(step_table.parse(path)).steps]
+    assert [step for step, _ in found] == [50, 100, 100, 150]
+    assert found[2][1] == {"epoch": 1, "val/lr": 0.02, "val/bbox_mAP": 0.1}
