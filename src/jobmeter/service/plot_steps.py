@@ -30,6 +30,8 @@ RATE = "learning_rate"
 FAR_FROM_ZERO = 0.4
 """Values that stay above this share of the largest are drawn on an axis that does not begin at 0."""
 MARGIN = 0.08
+PEER_BUCKETS = 250
+"""Stretches into which the steps of other ranks are folded, each to its mean: their noise must not hide the first."""
 DERIVED_FROM = "sdk"
 """Whose times are those of the steps themselves: lines of a log arrive when a buffer is full."""
 
@@ -134,25 +136,28 @@ def _lines(source: Source, ranks: Sequence[Metric], beside: Sequence[Metric] = (
     """Draw the first rank strong, what stands beside it, and the other ranks pale."""
     if not ranks:
         return ()
-    several = len(ranks) > 1
     roles = [Role.MAIN, *[Role.OTHER] * len(beside), *[Role.PEER] * (len(ranks) - 1)]
-    drawn = []
-    for metric, role in zip([*ranks[:1], *beside, *ranks[1:]], roles, strict=True):
-        series = metric.series
-        points = _points(source, metric)
-        if not points[0]:
-            continue
-        line = plot_series.make_line(
-            points,
-            source.axis,
-            step=False,
-            label=f"rank {series.rank}" if several or series.rank else "",
-            key=series.metric,
-            role=role,
-        )
-        about = f"what the training logged, told by {series.source}"
-        drawn.append(replace(line, instance=str(series.rank), source=series.source, about=about))
-    return tuple(drawn) if drawn and drawn[0].role is Role.MAIN else ()
+    found = zip([*ranks[:1], *beside, *ranks[1:]], roles, strict=True)
+    drawn = [_line(source, metric, role, several=len(ranks) > 1) for metric, role in found]
+    return tuple(line for line in drawn if line.times) if drawn[0].times else ()
+
+
+def _line(source: Source, metric: Metric, role: Role, *, several: bool) -> Line:
+    series, axis = metric.series, source.axis
+    if role is Role.PEER:
+        axis = replace(axis, buckets=min(axis.buckets, PEER_BUCKETS))
+    line = plot_series.make_line(
+        _points(source, metric),
+        axis,
+        step=False,
+        label=f"rank {series.rank}" if several or series.rank else "",
+        key=series.metric,
+        role=role,
+    )
+    if role is Role.PEER:
+        line = replace(line, low=None, high=None)
+    about = f"what the training logged, told by {series.source}"
+    return replace(line, instance=str(series.rank), source=series.source, about=about)
 
 
 def _points(source: Source, metric: Metric) -> plot_series.Points:

@@ -18,7 +18,7 @@ from jobmeter.service.plot_source import Metric, Told
 from jobmeter.stores import Store
 
 MOST_RANKS = 64
-POINTS, PEER_POINTS = 60_000, 2_000
+POINTS, PEER_POINTS = 60_000, 20_000
 """Of the rank that is drawn strong, and of each of the others."""
 LABEL = b'_index"'
 MOST_LINES = 2000

@@ -82,6 +82,13 @@ def test_the_first_rank_is_strong_and_the_others_are_pale_and_named_together() -
     assert made.peers == "ranks 1-3"
 
 
+def test_the_noise_of_other_ranks_is_folded_into_its_mean() -> None:
+    noisy = [1.0, 3.0] * 2000
+    first, other = panels(metric("loss", noisy), metric("loss", noisy, rank=1))["loss"].lines
+    assert (first.low is None, other.low is None) == (False, True)
+    assert (len(other.values), set(other.values)) == (250, {2.0})
+
+
 def test_ranks_with_holes_between_them_are_counted() -> None:
     made = panels(*(metric("loss", [3.0, 2.0], rank=rank) for rank in (0, 3, 7)))["loss"]
     assert made.peers == "2 other ranks"
