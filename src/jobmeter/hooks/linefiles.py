@@ -9,8 +9,10 @@ that cannot promise the room (network, copy on write) get plain writes.
 import errno
 import mmap
 import os
+import sys
 import time
 
+from jobmeter.hooks.descriptors import Descriptor
 from jobmeter.runfolder import writer
 
 TYPE_CHECKING = False
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 PAGE = mmap.ALLOCATIONGRANULARITY
 _FIRST_BYTES, _LARGEST_BYTES = 64 << 10, 1 << 20
 _RETRY_SECONDS = 1.0
+_COPIES_DESCRIPTOR = sys.version_info < (3, 13)
+"""Whether a map keeps a descriptor of its own, which it closes with itself."""
 _KEEPS_PROMISES = frozenset((b"ext2", b"ext3", b"ext4", b"f2fs", b"overlay", b"tmpfs", b"xfs"))
 """File systems on which a successful posix_fallocate means that writing into the mapping cannot fail."""
 
@@ -47,18 +51,19 @@ class MappedLines:
         "_base",
         "_end",
         "_failed",
-        "_fd",
+        "_file",
         "_growing",
         "_map",
         "_retry_at",
         "_room",
+        "_times_lost",
         "_waiting",
         "dropped",
     )
 
-    def __init__(self, fd: int, failed: "Callable[[OSError], None]") -> None:
+    def __init__(self, file: Descriptor, failed: "Callable[[OSError], None]") -> None:
         """Take over an empty file; OSError where it cannot be mapped."""
-        self._fd = fd
+        self._file = file
         self._failed = failed
         self._base = 0
         self._end = 0
@@ -67,7 +72,8 @@ class MappedLines:
         self._growing = False
         self._waiting: list[bytes] = []
         self.dropped = 0
-        self._map = _window(fd, 0, _FIRST_BYTES)
+        self._map = _window(file.number(), 0, _FIRST_BYTES)
+        self._times_lost = file.times_lost
         self._room = _FIRST_BYTES
 
     def put(self, line: bytes) -> None:
@@ -113,62 +119,79 @@ class MappedLines:
         try:
             window = self._widest(base, least, max(least, min(2 * room, _LARGEST_BYTES)))
         except OSError as error:
-            _cut(self._fd, self._base + room)  # what was set aside of it would keep the disk full
+            _cut(self._file, self._base + room)  # what was set aside of it would keep the disk full
             self._retry_at = now + _RETRY_SECONDS
             self._failed(error)
             return room
-        self._map.close()
+        _unmap(self._map, self._file, self._times_lost)
         self._map, self._base, self._end = window, base, end
+        self._times_lost = self._file.times_lost
         return len(window)
 
     def _widest(self, base: int, least: int, wanted: int) -> mmap.mmap:
         """Make as much room as is wanted, or as there is: the last page of a disk still holds some lines."""
+        fd = self._file.number()
         if wanted > least:
             try:
-                return _window(self._fd, base, wanted)
+                return _window(fd, base, wanted)
             except OSError:
-                return _window(self._fd, base, least)
-        return _window(self._fd, base, least)
+                return _window(fd, base, least)
+        return _window(fd, base, least)
 
     def close(self) -> None:
         """Cut the file to what was written and give everything back."""
         length = self._base + self._end
         self._let_go()
-        _cut(self._fd, length)
-        _close(self._fd)
+        _cut(self._file, length)
+        self._file.close()
 
     def forget(self) -> None:
         """Let go without touching the file: after a fork it is the parent's."""
         self._let_go()
-        _close(self._fd)
+        self._file.close()
 
     def _let_go(self) -> None:
         self._room = self._end = 0
         self._retry_at = float("inf")
-        self._map.close()
+        _unmap(self._map, self._file, self._times_lost)
 
 
 def _window(fd: int, base: int, size: int) -> mmap.mmap:
     """Set room aside, then map it."""
     os.posix_fallocate(fd, base, size)
-    return mmap.mmap(fd, size, offset=base)
+    if _COPIES_DESCRIPTOR:
+        return mmap.mmap(fd, size, offset=base)
+    return mmap.mmap(fd, size, offset=base, trackfd=False)  # type: ignore[call-arg,unused-ignore]  # since Python 3.13
+
+
+_abandoned: list[mmap.mmap] = []
+"""Maps whose own copy of the descriptor was closed by the training: giving them back would close a file of its."""
+
+
+def _unmap(window: mmap.mmap, file: Descriptor, times_lost: int) -> None:
+    copy_is_ours = file.times_lost == times_lost and file.is_ours
+    if copy_is_ours or not _COPIES_DESCRIPTOR:
+        window.close()
+    else:
+        _abandoned.append(window)
 
 
 class WrittenLines:
     """A file written with one call per line."""
 
-    __slots__ = ("_failed", "_fd", "_lines", "dropped")
+    __slots__ = ("_failed", "_file", "_lines", "_number", "dropped")
 
-    def __init__(self, fd: int, failed: "Callable[[OSError], None]") -> None:
-        self._fd = fd
+    def __init__(self, file: Descriptor, failed: "Callable[[OSError], None]") -> None:
+        self._file = file
         self._failed = failed
-        self._lines = writer.WholeLines(fd)
+        self._number = file.number()
+        self._lines = writer.WholeLines(self._number)
         self.dropped = 0
 
     def put(self, line: bytes) -> None:
         """Keep one line whole or not at all."""
         try:
-            if self._lines.write(line):
+            if self._written(line):
                 return
             error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as refusal:
@@ -176,9 +199,15 @@ class WrittenLines:
         self.dropped += 1
         self._failed(error)
 
+    def _written(self, line: bytes) -> bool:
+        number = self._file.number()
+        if number != self._number:
+            self._number, self._lines = number, writer.WholeLines(number)
+        return self._lines.write(line)
+
     def close(self) -> None:
         """Give the descriptor back."""
-        _close(self._fd)
+        self._file.close()
 
     forget = close
     """After a fork the descriptor is the parent's too, and stays open there."""
@@ -186,15 +215,15 @@ class WrittenLines:
 
 def create(path: str, failed: "Callable[[OSError], None]", *, mapped: bool) -> "MappedLines | WrittenLines":
     """Make a new file of lines; FileExistsError where another process has it, OSError where it cannot be."""
-    if mapped:
-        fd = os.open(path, os.O_RDWR | _CREATE, 0o600)
-        try:
-            return MappedLines(fd, failed)
-        except OSError:
-            # this file system, or this disk at this moment: a write tells which, line by line
-            _cut(fd, 0)
-            return WrittenLines(fd, failed)
-    return WrittenLines(os.open(path, os.O_WRONLY | _CREATE, 0o600), failed)
+    if not mapped:
+        return WrittenLines(Descriptor(os.open(path, os.O_WRONLY | _CREATE, 0o600), path), failed)
+    file = Descriptor(os.open(path, os.O_RDWR | _CREATE, 0o600), path)
+    try:
+        return MappedLines(file, failed)
+    except OSError:
+        # this file system, or this disk at this moment: a write tells which, line by line
+        _cut(file, 0)
+        return WrittenLines(file, failed)
 
 
 def can_map(folder: str, proc: str = "/proc") -> bool:
@@ -212,15 +241,8 @@ def can_map(folder: str, proc: str = "/proc") -> bool:
     return False  # a subvolume of btrfs has a number that no mount has
 
 
-def _cut(fd: int, length: int) -> None:
+def _cut(file: Descriptor, length: int) -> None:
     try:
-        os.ftruncate(fd, length)
+        os.ftruncate(file.number(), length)
     except OSError:
         return  # it keeps its NUL bytes, which readers take for its end
-
-
-def _close(fd: int) -> None:
-    try:
-        os.close(fd)
-    except OSError:
-        return  # a network file system tells here that it lost something; there is nobody to tell

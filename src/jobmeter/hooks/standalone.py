@@ -11,6 +11,7 @@ import select
 import sys
 
 from jobmeter.errors import RecordError
+from jobmeter.hooks.descriptors import Descriptor
 from jobmeter.probes import pidfd
 
 TYPE_CHECKING = False
@@ -32,8 +33,8 @@ class Recorder:
 
     __slots__ = ("_socket",)
 
-    def __init__(self, fd: int) -> None:
-        self._socket = fd
+    def __init__(self, socket: Descriptor) -> None:
+        self._socket = socket
 
     def finish(self, exit_code: int | None, status: str) -> bool:
         """Have the run ended now; False when the recorder did not manage in time."""
@@ -49,7 +50,7 @@ class Recorder:
         # a plain write would be SIGPIPE where the recorder is gone and the script took the default back
         quietly = getattr(_socket, "MSG_NOSIGNAL", 0)
         try:
-            joint = _socket.socket(fileno=self._socket)
+            joint = _socket.socket(fileno=self._socket.number())
         except OSError:
             return False
         try:
@@ -62,7 +63,10 @@ class Recorder:
 
     def _answers_within(self, seconds: float) -> bool:
         poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
+        try:
+            poll.register(self._socket.number(), select.POLLIN)
+        except OSError:
+            return False  # the training closed it, and the recorder took that for its end
         return bool(poll.poll(seconds * 1000))
 
     def _gone_within(self, seconds: float) -> bool:
@@ -74,7 +78,7 @@ class Recorder:
             if not self._answers_within(left):
                 return False
             try:
-                if not os.read(self._socket, 64):
+                if not os.read(self._socket.number(), 64):
                     return True
             except OSError:
                 return True
@@ -82,7 +86,7 @@ class Recorder:
 
     def close(self) -> None:
         """Let go of the recorder; it goes on until this process ends."""
-        os.close(self._socket)
+        self._socket.close()
 
 
 def _code(exit_code: int | None) -> str:
@@ -120,7 +124,7 @@ def start_recorder(folder: str) -> Recorder | None:
         str(os.getpid()),
     ]
     try:
-        return Recorder(_spawn_joined(words))
+        return Recorder(Descriptor(_spawn_joined(words)))
     except OSError:
         return None  # no shell, or no room for another process or descriptor
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobmeter.hooks import linefiles
+from jobmeter.hooks.descriptors import Descriptor
 
 
 def never(error: OSError) -> None:
@@ -73,7 +74,7 @@ def test_a_signal_that_logs_while_the_window_moves_loses_nothing(tmp_path: Path)
             return super()._grow(room, needed)
 
     fd = os.open(tmp_path / "f", os.O_RDWR | os.O_CREAT)
-    lines = Interrupted(fd, never)
+    lines = Interrupted(Descriptor(fd), never)
     lines.put(b"a" * 65_000 + b"\n")
     lines.put(b"b" * 1000 + b"\n")
     lines.close()
