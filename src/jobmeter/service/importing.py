@@ -80,22 +80,29 @@ def import_paths(home: str, paths: Iterable[str], format_name: str | None = None
     harvest = Harvest()
     consumed: set[Path] = set()
     for path in map(Path, paths):
-        if path.is_dir():
+        if os.path.isdir(path):
             for file in _search(path):
                 if format_name in (None, BUNDLE) or formats.claims(file, format_name):
                     _import_file(Path(home), file, format_name, harvest, consumed)
             continue
         before = len(harvest.runs) + len(harvest.skipped)
         _import_file(Path(home), path, format_name, harvest, consumed)
-        if len(harvest.runs) + len(harvest.skipped) == before and path.resolve() not in consumed:
+        if len(harvest.runs) + len(harvest.skipped) == before and _real(path) not in consumed:
             harvest.skipped.append(Skipped(path=str(path), reason=_why_not(path)))
     return harvest
 
 
 def _why_not(path: Path) -> str:
-    if not path.exists():
-        return "no such file"
+    try:
+        path.stat()
+    except OSError as error:
+        return "no such file" if isinstance(error, FileNotFoundError) else reason_of(error)
     return "no known format: see docs/formats.md"
+
+
+def _real(path: Path) -> Path:
+    """Follow links as far as they lead; pathlib's own way raises where they go round in a circle."""
+    return Path(os.path.realpath(path))
 
 
 def _search(folder: Path) -> Iterator[Path]:
@@ -111,11 +118,12 @@ def _search(folder: Path) -> Iterator[Path]:
 def _import_file(
     home: Path, path: Path, format_name: str | None, harvest: Harvest, consumed: set[Path]
 ) -> None:
-    if not path.is_file() or path.resolve() in consumed:
+    # os.path says no where pathlib raises: a circle of links, a folder that may not be entered
+    if not os.path.isfile(path) or _real(path) in consumed:
         return
     bundled = _bundled_run(path) if format_name in (None, BUNDLE) else None
     if bundled is not None:
-        consumed.add(path.resolve())
+        consumed.add(_real(path))
         _import_bundle(home, path, bundled, harvest)
         return
     try:
@@ -130,7 +138,7 @@ def _import_file(
         harvest.skipped.append(Skipped(path=str(path), reason=str(error)))
         return
     for imported in found:
-        consumed.update(source.resolve() for source in imported.sources)
+        consumed.update(map(_real, imported.sources))
         _keep(home, path, imported, harvest)
 
 
@@ -313,7 +321,7 @@ def _context(imported: Imported) -> Record:
         "imported": {
             "format": imported.format,
             "digest": imported.digest,
-            "sources": [os.fsencode(path.resolve()).decode("utf-8", "replace") for path in imported.sources],
+            "sources": [os.fsencode(_real(path)).decode("utf-8", "replace") for path in imported.sources],
             "timestamp": _iso(time.time()),
         },
     }

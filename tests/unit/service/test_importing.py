@@ -195,3 +195,12 @@ def test_text_without_steps_is_kept_when_it_is_named_a_log(tmp_path: Path) -> No
     ]
     named = importing.import_paths(str(tmp_path / "home"), [str(tmp_path / "job.log")], "log")
     assert [(run.format, run.steps) for run in named.runs] == [("log", 0)]
+
+
+def test_links_that_go_round_are_skipped_with_a_reason(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    for paths in ([str(tmp_path / "loop")], [str(tmp_path)]):
+        harvest = importing.import_paths(str(tmp_path / "home"), paths)
+        assert harvest.runs == []
+    (skipped,) = importing.import_paths(str(tmp_path / "home"), [str(tmp_path / "loop")]).skipped
+    assert skipped.reason == "too many levels of symbolic links"
