@@ -106,13 +106,13 @@ def panel_ticks(made: Panel, wanted: int, headroom: float = 1.0) -> list[tuple[f
 
 def _between(low: float, high: float, wanted: int, quantity: Quantity) -> tuple[float, int, int]:
     """Find a round step of which two multiples at least lie between two values, and these multiples."""
-    step, first, last = 1.0, 0, 0
-    for finer in (1, 2, 4):
-        step = _round_step((high - low) / (wanted * finer), quantity)
-        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-        if last > first:
-            break
-    return step, first, last
+    found = [_multiples(low, high, (high - low) / (wanted * finer), quantity) for finer in (1, 2, 4, 8)]
+    return next((one for one in found if one[2] > one[1]), found[-1])
+
+
+def _multiples(low: float, high: float, rough: float, quantity: Quantity) -> tuple[float, int, int]:
+    step = _round_step(rough, quantity)
+    return step, math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
 
 
 def _decades(low: float, high: float, wanted: int) -> list[float]:

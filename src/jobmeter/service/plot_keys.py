@@ -56,7 +56,9 @@ def panels(source: plot_source.Source, keys: tuple[str, ...]) -> tuple[list[Pane
     logged: list[Panel] = []
     for key in keys:
         if _is_metric(source, key):
-            logged += [made for made in [plot_steps.own_panel(source, key)] if made is not None]
+            own = plot_steps.own_panel(source, key)
+            logged += [] if own is None else [own]
+            notes += [f"{key}: {plot_steps.WITHOUT_TIMES}"] if own is None else []
             continue
         quantity = quantity_of(source.view, key)
         instances = _largest(source, key)

@@ -25,6 +25,7 @@ PACES = (
 )
 ORDER = (*AIMS, *PACES, metrics.LR)
 RISING = frozenset((metrics.ACCURACY, metrics.REWARD, "eval_accuracy", "eval_reward"))
+WITHOUT_TIMES = "the steps have no times, so they cannot be drawn beside what was measured"
 RATE = "learning_rate"
 """The name of the panel of the rate of learning."""
 FAR_FROM_ZERO = 0.4

@@ -91,7 +91,7 @@ def _about_steps(source: Source, training: list[Panel]) -> list[str]:
     left_out = source.told.ranks_left_out
     notes = [f"{left_out} further ranks are not drawn"] if left_out else []
     if source.told.metrics and not training:
-        notes.append("the steps have no times, so they cannot be drawn beside what was measured")
+        notes.append(plot_steps.WITHOUT_TIMES)
     return notes
 
 
@@ -140,7 +140,8 @@ def _facts(source: Source, samples: int) -> tuple[str, ...]:
     if samples or not source.told.metrics:
         facts.append(f"{run.samples if run.samples is not None else samples:,} samples")
     if run.steps is not None:
-        facts.append(f"{run.steps.count:,} steps")
+        # an evaluation is a record of its own: counting records would count its step twice
+        facts.append(f"to step {run.steps.last_step:,}")
     if run.provenance.origin != "jobmeter":
         facts.append(f"measured by {run.provenance.origin}")
     return tuple(facts)

@@ -150,6 +150,11 @@ def test_a_logarithmic_axis_has_powers_of_ten_where_it_spans_some(
     assert [label for _, label in plot_ticks.panel_ticks(made, 5)] == labels
 
 
+def test_an_axis_with_room_for_one_value_still_has_two() -> None:
+    made = panel(line([1.45]), bottom=0.55, top=1.45)
+    assert [label for _, label in plot_ticks.panel_ticks(made, 1)] == ["0.6", "0.8", "1.0", "1.2", "1.4"]
+
+
 def test_a_logarithmic_panel_says_so_and_draws_decades_equally_apart() -> None:
     made = chart(panel(line([100.0, 1.0]), bottom=1.0, top=100.0, logarithmic=True))
     rows = terminal(made)

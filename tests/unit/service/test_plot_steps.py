@@ -1,5 +1,6 @@
 """What a training logged, in its plot: loss, pace and rate over time, ranks behind the first, steps without times."""
 
+from dataclasses import replace
 from math import inf, nan
 
 import pytest
@@ -174,7 +175,7 @@ def test_steps_without_times_are_drawn_over_steps() -> None:
     assert [made.name for made in chart.panels] == ["loss"]
     assert chart.panels[0].lines[0].times == (0.0, 1.0, 2.0)
     assert [(mark.label, mark.seconds) for mark in chart.marks] == [("checkpoint", 1.0)]
-    assert chart.facts == ("completed, exit 0", "3 steps", "measured by hf_trainer")
+    assert chart.facts == ("completed, exit 0", "to step 12", "measured by hf_trainer")
     assert chart.notes == ()
 
 
@@ -227,3 +228,37 @@ def test_a_loss_under_a_name_of_its_own_is_found() -> None:
 def test_where_no_name_is_known_the_first_is_drawn() -> None:
     assert plot_steps.wanted({"zeta", "alpha"}) == {"loss": "alpha"}
     assert panels(metric("loss", [1.0, 2.0], name="alpha"))["loss"].title == "alpha"
+
+
+@pytest.mark.parametrize(
+    ("name", "quantity", "values"),
+    [
+        ("memory_bytes", Quantity.BYTES, (5.0, 6.0)),
+        ("data_seconds", Quantity.SECONDS, (5.0, 6.0)),
+        ("tokens_per_second", Quantity.PLAIN_PER_SECOND, (5.0, 6.0)),
+    ],
+)
+def test_a_metric_asked_for_has_the_unit_of_its_quantity(
+    name: str, quantity: Quantity, values: tuple[float, ...]
+) -> None:
+    told = Told(metrics=(metric(name, list(values)),))
+    (made,) = plotting.describe(views.build_run(), keys=(name,), told=told).panels
+    assert (made.quantity, made.lines[0].values) == (quantity, values)
+
+
+def test_steps_at_one_and_the_same_moment_have_no_pace() -> None:
+    still = metric("loss", [3.0, 2.0, 1.0])
+    told = Told(metrics=(Metric("loss", replace(still.series, timestamps=(STARTED,) * 3)),))
+    assert "throughput" not in {made.name for made in plotting.describe(views.build_run(), told=told).panels}
+
+
+def test_a_loss_that_never_was_a_number_has_no_best() -> None:
+    made = panels(metric("loss", [nan, nan]))["loss"]
+    assert (made.peaks, made.top) == ((), 1.0)
+
+
+def test_a_metric_asked_for_that_has_no_times_is_left_out_and_named() -> None:
+    told = Told(metrics=(metric("loss", [3.0, 2.0], clock=False),))
+    chart = plotting.describe(views.build_run(), keys=("loss",), told=told)
+    assert chart.panels == ()
+    assert chart.notes == ("loss: the steps have no times, so they cannot be drawn beside what was measured",)

@@ -97,7 +97,7 @@ function drawLine(group, panel, line, scale) {
     }
     svg(group, "path", { class: "line " + line.role + colour, d: trace(run, line.step) });
     if (!line.step && line.role !== "peer" && (run.length === 1 || run.length < 60 && run.length * 12 < scale.width)) {
-      for (const [x, y] of run) svg(group, "circle", { class: "at" + colour, cx: x, cy: y, r: 2.2, "stroke-width": 0 });
+      for (const [x, y] of run) svg(group, "circle", { class: "at small" + colour, cx: x, cy: y, r: 2.4 });
     }
   }
 }

@@ -88,8 +88,11 @@ function panelTicks(panel, wanted) {
   const tick = value => [value, value === 0 ? "0" : panel.quantity === "metric" ? metric(value, 3) : show(panel.quantity, value)];
   if (panel.logarithmic) return decades(panel.bottom, top, wanted).map(tick);
   if (panel.bottom === 0) return valueTicks(panel.quantity, top, wanted).map(tick);
-  let step = roundStep((top - panel.bottom) / wanted);
-  if (Math.floor(top / step + 1e-9) <= Math.ceil(panel.bottom / step - 1e-9)) step = roundStep((top - panel.bottom) / wanted / 2);
+  let step = 1;
+  for (const finer of [1, 2, 4, 8]) {
+    step = roundStep((top - panel.bottom) / (wanted * finer));
+    if (Math.floor(top / step + 1e-9) > Math.ceil(panel.bottom / step - 1e-9)) break;
+  }
   const ticks = [];
   // far from 0 neighbours differ in late digits only
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
