@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 from math import isfinite
 
-from jobmeter.model import metrics
+from jobmeter.model import metrics, units
 from jobmeter.model.panel import Line, Mark, Panel, Peak, Quantity, Role
 from jobmeter.model.steps import StepSeries
 from jobmeter.service import plot_peaks, plot_series
@@ -97,7 +97,7 @@ def _aim(source: Source, known: dict[str, list[Metric]]) -> Panel | None:
     if name is None:
         return None
     beside = known.get(metrics.EVAL_LOSS, [])[:1] if name == metrics.LOSS else []
-    lines = _lines(source, known[name], beside)
+    lines = tuple(_with_best(line) for line in _lines(source, known[name], beside))
     if not lines:
         return None
     logged = lines[0].key
@@ -224,6 +224,14 @@ def _best(line: Line, *, rising: bool) -> tuple[Peak, ...]:
         return ()
     value, seconds = max(known) if rising else min(known)
     return (Peak(value=value, seconds=seconds, label="best", key=line.key),)
+
+
+def _with_best(line: Line) -> Line:
+    """Say the best loss of an evaluation beside its name; that of the training has a mark."""
+    values = [value for value in line.low or line.values if value is not None]
+    if line.role is not Role.OTHER or not values:
+        return line
+    return replace(line, figure=f"best {units.format_metric(min(values))}")
 
 
 def _fitted(source: Source, made: Panel) -> Panel:

@@ -70,6 +70,7 @@ def test_the_loss_of_an_evaluation_stands_beside_that_of_the_training() -> None:
         ("loss", Role.MAIN),
         ("eval_loss", Role.OTHER),
     ]
+    assert made.lines[1].figure == "best 2.1"
 
 
 def test_the_first_rank_is_strong_and_the_others_are_pale_and_named_together() -> None:
