@@ -8,7 +8,6 @@ again by its name.
 import errno
 import os
 
-
 _NOTHING = (-1, -1)
 
 

@@ -57,7 +57,7 @@ def record(options: "Options", command: list[str]) -> Outcome:
         plan.paths,
         own_cgroup=own,
         task_clock_fd=plan.task_clock_fd,
-        recorder_rss_bytes=plan.recorder_rss_bytes,
+        recorder_rss_bytes=setup.recorder_rss_bytes(plan.paths),
     )
     recorder = Recorder(plan, job, outputs, timing)
     supervisor = Supervisor(job, outputs, recorder, inbox=inbox, terminal=terminal, timing=timing)

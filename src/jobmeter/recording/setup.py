@@ -33,7 +33,6 @@ class Plan:
         "options",
         "own_cgroup",
         "paths",
-        "recorder_rss_bytes",
         "selection",
         "start",
         "subreaper",
@@ -52,9 +51,15 @@ class Plan:
         self.no_own_cgroup = ""
         self.subreaper = False
         self.task_clock_fd: int | None = None
-        # ru_maxrss of the job begins at the size of the process that started it; our own ru_maxrss would not do,
-        # it begins at the size of the one that started us
-        self.recorder_rss_bytes = (procfs.read_peak_rss(paths.proc, os.getpid()) or 0) + (1 << 19)
+
+
+def recorder_rss_bytes(paths: Paths) -> int:
+    """Say how large this process has been, just after it started the job.
+
+    ru_maxrss of the job begins at the size of the process that started it; our own ru_maxrss would not do, it
+    begins at the size of the one that started us.
+    """
+    return (procfs.read_peak_rss(paths.proc, os.getpid()) or 0) + (1 << 19)
 
 
 def check(options: "Options", command: list[str], clock: "Clock") -> Plan:
