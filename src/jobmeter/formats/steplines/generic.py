@@ -69,7 +69,7 @@ _NO_METRIC = frozenset(
         "took",
     )
 )
-_CALLER = re.compile(r"[\w./-]+\.(?:py|c|cc|cpp|cu|h):\d+(?::\w+)?")
+_CALLER = re.compile(r"(?<![\w./-])[\w./-]+\.(?:py|c|cc|cpp|cu|h):\d+(?::\w+)?")
 """Where a logger says it was called."""
 _RANK = re.compile(r"(?<![\w-])rank\s*[:=]\s*(?P<rank>\d{1,6})(?!\w)", re.IGNORECASE)
 
