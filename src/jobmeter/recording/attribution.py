@@ -30,6 +30,13 @@ class Attribution:
         self._cpu_ns: dict[str, int] = {}
         self._named: dict[str, str] = {}
 
+    def begin(self, processes: "Iterable[Process]") -> None:
+        """Count from here on: what they used before was not recorded."""
+        for process in processes:
+            self._take(process)
+        for share in self.shares.values():
+            share.cpu_ns = 0
+
     def update(self, processes: "Iterable[Process]") -> None:
         """Take in what moved since the last sample."""
         for process in processes:

@@ -97,6 +97,8 @@ class Sampler:
         self._looked_at = (now + self._clock.monotonic()) / 2
         if not self._job.processes and not final:
             return  # everything ended between two looks: an empty sample says nothing
+        if not self.samples and not self._job.ours:
+            self.attribution.begin(self._job.processes.values())
         self.attribution.update(self._job.processes.values())
         for name, source in list(self._sources.items()):
             if reporting or self._is_due(name, now):

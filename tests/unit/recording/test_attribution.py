@@ -66,3 +66,12 @@ def test_processes_that_are_gone_are_forgotten_and_their_time_is_kept() -> None:
 def test_the_twenty_largest_are_told_largest_first() -> None:
     attribution = take([Seen(f"{n}@1", f"c{n:02}", n * 1_000_000_000) for n in range(30)])
     assert [row["command"] for row in attribution.records()] == [f"c{n:02}" for n in range(29, 9, -1)]
+
+
+def test_what_a_job_used_before_it_was_attached_to_is_not_counted() -> None:
+    attribution = Attribution()
+    attribution.begin([Seen("1@1", "python", 7_000_000_000, 500)])  # type: ignore[list-item]  # as above
+    attribution.update([Seen("1@1", "python", 7_250_000_000, 400), Seen("2@9", "python", 50_000_000)])  # type: ignore[list-item]  # as above
+    assert attribution.records() == [
+        {"command": "python", "cpu_seconds": 0.3, "peak_rss_bytes": 500, "processes": 2}
+    ]
