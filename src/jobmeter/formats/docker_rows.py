@@ -60,8 +60,9 @@ def certainty(lines: Sequence[str], name: str) -> float:
         contained = "container" in line.lower() or "docker" in name.lower()
         if "cpu" in meanings and {"mem", "pmem"} & meanings and contained:
             return 0.8
-    shaped = [line for line in lines[:40] if _PAIR.search(line) and _PERCENT.search(line)]
-    return 0.6 if len(shaped) * 10 >= min(len(lines), 40) * 8 else 0.0
+    told = [line for line in lines[:40] if quantity.moment(line.strip("=-# ")) is None]
+    shaped = [line for line in told if _PAIR.search(line) and _PERCENT.search(line)]
+    return 0.6 if shaped and len(shaped) * 10 >= len(told) * 8 else 0.0
 
 
 def read(path: Path) -> list[Container]:

@@ -37,6 +37,8 @@ _ERRORS = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_LONGEST_ENDING = 65_536
+"""More text than what a failing job still prints."""
 _SURE_OF_STEPS, _SURE_OF_ERRORS, _NAMED_SO = 0.25, 0.15, 0.05
 _MOST_ODD_BYTES = 0.05
 _HOLE = re.compile(rb"\x00{32,}")
@@ -94,6 +96,7 @@ class _Survey:
     milestones: list[object] = field(default_factory=list)
     """Those without a time."""
     last_error: int | None = None
+    size: int = 0
     last_step: int = 0
     reached_end: bool = False
     counted_rows: bool = False
@@ -108,6 +111,8 @@ class _Survey:
     def status(self) -> Status | None:
         """Say how the job ended, as far as its text tells."""
         if self.last_error is not None and self.last_error >= self.last_step:
+            if self.size - self.last_error > _LONGEST_ENDING:
+                return None  # whatever it was, the job went on
             return Status.FAILED
         return Status.COMPLETED if self.reached_end else None
 
@@ -124,6 +129,7 @@ def _survey(path: Path) -> _Survey:
         for error in _ERRORS.finditer(before + block):
             found.last_error = offset - len(before) + error.start()
         before = block[-_OVERLAP_BYTES:]
+        found.size = offset + len(block)
     found.last_step = reader.last_row_end
     found.reached_end, found.counted_rows = reader.reached_end, reader.counted_rows
     found.assumed_utc = reader.assumed_utc

@@ -71,7 +71,13 @@ def sniff(head: bytes, _name: str) -> float:
     names = set(header.replace('"', "").split(_delimiter(header)))
     if {"task_id", "hash"} <= names and names & {"native_id", "status", "realtime", "peak_rss"}:
         return 0.95
-    return 0.9 if {"hash", "status", "realtime", "peak_rss"} <= names else 0.0
+    is_trace = {"hash", "status", "realtime", "peak_rss"} <= names or {
+        "task_id",
+        "name",
+        "status",
+        "exit",
+    } <= names
+    return 0.9 if is_trace else 0.0
 
 
 def parse(path: Path) -> Iterable[Imported]:

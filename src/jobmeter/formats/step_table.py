@@ -33,6 +33,10 @@ _STEPS = (
     "iteration",
     "iter",
     "num_updates",
+    "current_steps",
+    "current_step",
+    "trainer/global_step",
+    "update",
     "epoch",
 )
 _MOMENTS = ("timestamp", "_timestamp", "wall_time", "time", "created_at", "datetime", "date")

@@ -40,6 +40,11 @@ def test_an_error_before_the_last_step_was_survived(tmp_path: Path) -> None:
     assert imported(written(tmp_path, text)).run.status is Status.COMPLETED
 
 
+def test_an_error_that_much_text_follows_was_survived(tmp_path: Path) -> None:
+    text = "Traceback (most recent call last):\nValueError: x\n" + "GET /index.html 200\n" * 5_000
+    assert imported(written(tmp_path, text)).run.status is Status.LOST
+
+
 def test_a_log_that_just_stops_is_lost(tmp_path: Path) -> None:
     assert imported(written(tmp_path, "step: 1/9 loss: 0.5\n")).run.status is Status.LOST
 

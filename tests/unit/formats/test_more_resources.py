@@ -192,3 +192,19 @@ def test_seconds_with_a_fraction_of_any_length_are_seconds(tmp_path: Path) -> No
     (found,) = read(written(tmp_path, "docker_stats.csv", text), "docker_stats")
     assert [window.timestamp for window in found.windows] == [1686369009.0408762, 1686369038.36714]
     assert found.run.wall_seconds == 29.326264
+
+
+def test_containers_below_dates_are_read_whatever_stands_first(tmp_path: Path) -> None:
+    rows = "".join(
+        f"2026-04-12 01:31:{second}\nweb,0.73%,617.7MiB / 7.654GiB,7.88%\ndb,0.26%,53.65MiB / 7.654GiB,0.68%\n"
+        for second in range(45, 50)
+    )
+    found = read(written(tmp_path, "docker-stats.log", "written by me\n" + rows), "docker_stats")
+    assert [run.run.name for run in found] == ["web", "db"]
+    assert [window.timestamp for window in found[0].windows][:2] == [1775957505.0, 1775957506.0]
+
+
+def test_a_trace_of_chosen_columns_is_one(tmp_path: Path) -> None:
+    text = "task_id\tname\tstatus\texit\trealtime\t%cpu\tpeak_rss\n37\tPULL (0)\tCOMPLETED\t0\t4.2s\t37.8%\t37.9 MB\n"
+    (found,) = read(written(tmp_path, "trace.txt", text), "nextflow")
+    assert (found.run.name, found.run.wall_seconds) == ("PULL (0)", 4.2)

@@ -332,3 +332,12 @@ def test_the_json_of_mmcv_goes_on_counting_over_epochs(tmp_path: Path) -> None:
     found = [(step.step, step.metrics) for step in one(step_table.parse(path)).steps]
     assert [step for step, _ in found] == [50, 100, 100, 150]
     assert found[2][1] == {"epoch": 1, "val/lr": 0.02, "val/bbox_mAP": 0.1}
+
+
+def test_the_log_of_llama_factory_counts_its_current_steps(tmp_path: Path) -> None:
+    rows = [
+        {"current_steps": step, "total_steps": 90, "loss": 1.5, "lr": 5e-05, "epoch": 1.0} for step in (5, 10)
+    ]
+    path = put(tmp_path / "trainer_log.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    assert formats.recognise(path) == "step_table"
+    assert [step.step for step in one(step_table.parse(path)).steps] == [5, 10]

@@ -34,13 +34,16 @@ _EPOCH = re.compile(r"\bepochs?\s*:?\s*\[?(?P<epoch>\d+)(?:\s*/\s*(?P<epochs>\d+
 _NOT_TRAINING = re.compile(
     r"\b(?:eval\w*|valid\w*|val|test\w*|predict\w*|sanity\w*|infer\w*|generat\w*|load\w*|download\w*|fetch\w*|"
     r"extract\w*|map|filter\w*|tokeniz\w*|sampl\w*|sav\w*|preprocess\w*|process\w*|cach\w*|encod\w*|quantiz\w*|"
-    r"upload\w*|read\w*|build\w*|copy\w*|warm\w*|calibrat\w*)\b",
+    r"upload\w*|read\w*|scan\w*|build\w*|copy\w*|warm\w*|calibrat\w*)\b",
     re.IGNORECASE,
 )
 _TRAINING = re.compile(
     r"\b(?:train\w*|steps?|fine-?tun\w*|iter(?:ation)?s?|optimi[sz]\w*|epochs?\W*\d+)", re.IGNORECASE
 )
 _PHRASE = re.compile(rf"(?P<name>[A-Za-z_][\w /@.-]*?)\s*[:=]?\s*(?P<value>{numbers.NUMBER})", re.IGNORECASE)
+_ENDED = re.compile(r"\[[^\[\]]*(?:<|it/s|s/it|\?)[^\[\]]*\]")
+"""The end of a bar that was drawn before on the same line."""
+_WITHIN = re.compile(r"\[\s*(?P<n>\d+)\s*/\s*(?P<total>\d+)(?![\d/])[^\]]*\]")
 _INDENT = " " * 20
 _MOST_BARS = 16
 _DROPPED = frozenset(("v_num", "eta", "refresh"))
@@ -160,9 +163,14 @@ def _bar(left: str, place: re.Match[str], rest: re.Match[str]) -> Bar:
     postfix = rest["postfix"] or ""
     shown = _postfix(postfix)
     shown.update({name: value for name, value in _phrases(words).items() if name not in shown})
-    total = place["total"]
+    position, total = numbers.scaled(place["n"]) or 0, place["total"]
+    said = _WITHIN.search(words) if total is None else None
+    if (
+        said is not None
+    ):  # `Train Epoch: 0 [58/65 (88%)] Loss: 14.9: : 57it [...]`: the words know more than the bar
+        position, total = int(said["n"]), said["total"]
     return Bar(
-        position=numbers.scaled(place["n"]) or 0,
+        position=position,
         total=None if total in (None, "?") else numbers.scaled(total),
         words=words,
         is_fragment=is_fragment,
@@ -199,7 +207,9 @@ def _rich(match: re.Match[str]) -> Bar:
 
 def _last_words(before: str) -> str:
     """Take a bar's own words: text glued before them was printed by somebody else."""
-    return before.strip(" \t").removesuffix(":").rpartition("]")[2].strip()
+    shown = before.strip(" \t").removesuffix(":")
+    ended = list(_ENDED.finditer(shown))
+    return shown[ended[-1].end() if ended else 0 :].strip()
 
 
 def _postfix(text: str) -> dict[str, Number]:

@@ -7,13 +7,21 @@ but `name: number` pairs with a loss among them is a row even without a step; ro
 import re
 
 from jobmeter.formats.steplines import loggers, numbers
-from jobmeter.formats.steplines.row import Memory, Number, Phase, Row, step_in_epochs, step_over_epochs
+from jobmeter.formats.steplines.row import (
+    Memory,
+    Number,
+    Phase,
+    Row,
+    step_in_epochs,
+    step_in_laps,
+    step_over_epochs,
+)
 from jobmeter.model import metrics as meanings
 
 _LONGEST = 2_000
 _STEP = re.compile(
     r"(?<![\w./-])"
-    r"(?P<name>global[_ ]?step|steps?|(?:acc|cur|global)_iter|iter(?:ation)?s?|updates?|batch(?:[_ ]idx)?|it|"
+    r"(?P<name>global[_ ]?step|steps?|(?:acc|cur|global)_iter|iter(?:ation)?s?|updates?|batch(?:[_ ](?:idx|id))?|it|"
     r"episodes?)\b"
     r"(?:\.{3}|\s*[:=#])?\s*[\[(]?\s*(?P<step>\d+(?:,\d{3})*)(?:\s*/\s*(?P<total>\d+(?:,\d{3})*))?(?![\w.%]|,\d)",
     re.IGNORECASE,
@@ -37,6 +45,16 @@ _PAIR = rf"(?:[A-Za-z][\w@./ -]*\s?[:=]\s?{numbers.NUMBER}\s?(?:{numbers.UNIT})?
 _ONLY_PAIRS = re.compile(rf"\s?{_PAIR}{{2,}}", re.IGNORECASE)
 _ONE_PAIR = re.compile(rf"\s?{_PAIR}+", re.IGNORECASE)
 _ONE_LOSS = re.compile(rf"\s?[\w ]*loss\s?[:=]?\s?{numbers.NUMBER}\s?", re.IGNORECASE)
+_ONLY_LOSS = re.compile(
+    r"\s?(?:(?:batch|train(?:ing)?|total|mean|average|avg|running|step|current|meta|iter(?:ation)?)[ _])*loss\s?[:=]\s?"
+    r"(?:-?\d+\.\d+(?:e[-+]?\d+)?|nan)\s?",
+    re.IGNORECASE,
+)
+_OTHER_LOSS = re.compile(
+    r"(?:stop|packet|profit|heat|weight|path|insertion|return|data|job)[ _/-]?(?:and[ _])?loss", re.I
+)
+"""Losses of traders, networks and engineers."""
+_MANY = 3
 _BLANKS = re.compile(r"\s+")
 _WITHIN_EPOCH = re.compile(r"\b(?:batch|step|iter(?:ation)?)\b", re.IGNORECASE)
 _STEP_WORDS = (
@@ -56,6 +74,7 @@ _NO_METRIC = frozenset(
         "acc_iter",
         "cur_iter",
         "batch",
+        "batch_id",
         "batch_idx",
         "episode",
         "it",
@@ -89,7 +108,8 @@ def parse(text: str, memory: Memory) -> Row | None:
         rank = _RANK.search(body)
         row.phase, row.rank = phase, int(rank["rank"]) if rank else None
         return row
-    if not _ONLY_PAIRS.fullmatch(body):
+    has_steps = memory.step is not None and not memory.counted
+    if not (_ONLY_PAIRS.fullmatch(body) or (_ONLY_LOSS.fullmatch(body) and not has_steps)):
         return None
     return Row(
         metrics=metrics, step=None, phase=phase if memory.counted or memory.step is None else Phase.EVAL
@@ -104,14 +124,16 @@ def _of_step(body: str, metrics: dict[str, Number], memory: Memory) -> Row | Non
         return None
     total = numbers.whole(step["total"]) if step["total"] else None
     is_batch = step["name"].lower().startswith("batch")
+    memory.has_steps = True
     if epoch is None:
-        return Row(metrics=metrics, step=number, total=total)
+        place = step_in_laps(memory, number, total)
+        return Row(metrics=metrics, step=place, total=total if place == number else None)
     if total is None and not is_batch:
         return Row(metrics=metrics, step=step_over_epochs(memory, int(epoch["epoch"]), number))
     if total is not None:
         place = step_in_epochs(memory, int(epoch["epoch"]), number, total, counts_from_zero=False)
         return Row(metrics=metrics, step=place)
-    # a batch of an epoch whose size nobody said: the rows are counted
+    memory.has_steps = False  # a batch of an epoch whose size nobody said: the rows are counted
     return Row(metrics=metrics | {"epoch": int(epoch["epoch"]), "batch": number})
 
 
@@ -124,11 +146,26 @@ def _of_epoch(body: str, metrics: dict[str, Number], memory: Memory) -> Row | No
         epoch, total = memory.heading, memory.heading_total
     else:
         return None
-    if any(map(_WITHIN_EPOCH.search, metrics)):
+    memory.heading, memory.heading_total = epoch, total
+    if any(map(_WITHIN_EPOCH.search, metrics)) or _is_one_of_many(epoch, metrics, memory):
         return Row(metrics=metrics | {"epoch": epoch})  # `Epoch 1 - Batch loss: 0.5` comes many times
-    if memory.counted or memory.has_bars:
+    if memory.counted or memory.has_bars or memory.has_steps:
         return Row(metrics=metrics, step=memory.step)  # an epoch's result among its steps
     return Row(metrics=metrics, step=epoch, total=total)
+
+
+def _is_one_of_many(epoch: int, metrics: dict[str, Number], memory: Memory) -> bool:
+    """Tell a row that comes again and again within its epoch; two may be those of two ranks."""
+    names = "|".join(metrics)
+    if memory.many_names == names:
+        return True
+    is_same = memory.epoch_row == f"{epoch}|{names}"
+    memory.epoch_rows = memory.epoch_rows + 1 if is_same else 1
+    memory.epoch_row = f"{epoch}|{names}"
+    if memory.epoch_rows < _MANY or memory.has_steps or memory.has_bars or memory.counted:
+        return False
+    memory.many_names, memory.counted = names, memory.epoch_rows - 1
+    return True
 
 
 def _metrics(text: str) -> dict[str, Number]:
@@ -153,6 +190,8 @@ def _fields(text: str) -> dict[str, Number]:
 
 
 def _is_result(name: str) -> bool:
+    if _OTHER_LOSS.search(name):
+        return False
     return meanings.is_loss(name) or meanings.canonical(name).removeprefix("eval_") in (
         meanings.ACCURACY,
         meanings.PERPLEXITY,

@@ -9,6 +9,7 @@ import re
 
 from jobmeter.formats.steplines import numbers
 from jobmeter.formats.steplines.row import Memory, Number, Phase, Row
+from jobmeter.model import metrics as meanings
 
 _DICT = re.compile(r"\{(?P<body>'[^{}]*)\}")
 _PAIR = re.compile(
@@ -33,10 +34,17 @@ def parse(text: str, _memory: Memory) -> Row | None:
         if value is not None:
             metrics[pair["name"]] = value
     # settings hold names, paths and switches; a Trainer's row hardly anything but numbers
-    if len(metrics) < max(2, found["body"].count("': ") * _MOSTLY):
+    if len(metrics) < max(2, found["body"].count("': ") * _MOSTLY) or not any(map(_is_measured, metrics)):
         return None
     step = next((numbers.whole(metrics.pop(name)) for name in _STEPS if name in metrics), None)
     return Row(metrics=metrics, step=step, phase=_phase(metrics), is_numbered_by_bar=step is None)
+
+
+def _is_measured(name: str) -> bool:
+    """Tell what a training measures from what it is told: a dict of settings has a learning rate too."""
+    return meanings.is_loss(name) or name.startswith(
+        ("eval_", "test_", "train_", "reward", "objective/", "grad_norm")
+    )
 
 
 def _phase(metrics: dict[str, Number]) -> Phase:

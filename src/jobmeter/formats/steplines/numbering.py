@@ -32,8 +32,10 @@ class Numbering:
 
     def wait(self, draft: Draft, phase: Phase, who: str, piece: Piece) -> None:
         """Hold a row until its bar is seen."""
-        self.release(before=None if self._other is None else piece.start)
         memory = self._state.memories[who]
+        if self._other is None:
+            self._distrust(memory, who)
+        self.release(before=None if self._other is None else piece.start)
         self._state.waiting.append(
             Waiting(
                 draft=draft,
@@ -46,6 +48,15 @@ class Numbering:
             )
         )
         self._state.rows += 1
+
+    def _distrust(self, memory: Memory, who: str) -> None:
+        """Take no number from a bar that stands at its end while rows go on: a console kept its last drawing only."""
+        if memory.bar_total is None or memory.bar_position != memory.bar_total:
+            return
+        for row in self._state.waiting:
+            if row.who == who and row.position == memory.bar_total and memory.row_position != row.position:
+                row.position, row.rate = None, {}
+        memory.bar_position = None if self._state.waiting else memory.bar_position
 
     def pass_over_row(self) -> None:
         """Count a row that is no step but was printed through the bar as well."""

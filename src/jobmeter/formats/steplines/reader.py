@@ -4,6 +4,7 @@ A step's time is the line's own clock where it has a whole one, else when its by
 is numbered by the bar beside it (`numbering.py`).
 """
 
+import re
 from collections.abc import Callable
 
 from jobmeter.formats.steplines import (
@@ -34,6 +35,7 @@ _LONGEST_LINE = 16_384
 _LONGEST_REMEMBERED = 4_096
 _MOST_RANKS = 4_096
 _COLUMN_LINES = 64
+_NUMBER = re.compile(r"\d[\d.,]*(?:e[-+]?\d+)?")
 _STEP_NAMES = ("num_updates", "global_step", "step")
 
 
@@ -346,4 +348,4 @@ def _place(memory: Memory) -> str:
 
 
 def _without_digits(words: str) -> str:
-    return "".join("#" if letter.isdigit() else letter for letter in words)
+    return _NUMBER.sub("#", words)

@@ -70,6 +70,13 @@ class Memory:
     """By bar: how often it began anew, and where it stands."""
     has_bars: bool = False
     """Its steps are those of a bar."""
+    has_steps: bool = False
+    """Its rows say their steps."""
+    epoch_row: str = ""
+    epoch_rows: int = 0
+    """The row of an epoch that was read last, and how often its like came within the epoch."""
+    many_names: str = ""
+    """What rows name that come many times within an epoch."""
     heading: int | None = None
     """The epoch that a line of its own announced."""
     heading_total: int | None = None
@@ -94,6 +101,19 @@ def step_in_epochs(memory: Memory, epoch: int, position: int, size: int, *, coun
 
 
 _ROWS = "rows"
+
+
+def step_in_laps(memory: Memory, number: int, total: int | None) -> int:
+    """Number a step out of so many that begins anew with each epoch, in a log that has epochs."""
+    if not total:
+        return number
+    key = f"{_ROWS}/{total}"
+    over, before = memory.laps.pop(key, (0, 0))
+    begins = (
+        number <= max(1, total // 2) and before >= max(total / 2, number + 1) and memory.heading is not None
+    )
+    memory.laps[key] = [over + begins, number]
+    return (over + begins) * total + number
 
 
 def step_over_epochs(memory: Memory, epoch: int, number: int) -> int:

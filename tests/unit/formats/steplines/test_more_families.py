@@ -132,3 +132,32 @@ def test_the_iteration_of_a_log_is_not_its_epoch():
         "2023-01-01 10:00:00,123   INFO  epoch: 0/80, acc_iter=50, cur_iter=50/500, batch_size: 4, loss=2.1\n"
     )
     assert logtext.rows(text) == [("generic", 50, {"batch_size": 4, "loss": 2.1})]
+
+
+def test_the_words_of_a_bar_without_an_end_say_where_it_is():
+    bar = "Train Epoch: {} [{}/65 (88%)] Loss: 14.99: : 57it [00:14,  4.11it/s]\n"
+    assert [(family, step) for family, step, _ in logtext.rows(bar.format(0, 58) + bar.format(1, 3))] == [
+        ("tqdm", 58),
+        ("tqdm", 68),
+    ]
+
+
+def test_a_bar_whose_words_hold_values_is_one_bar():
+    text = "".join(
+        f"\rL: {loss}, loss: {loss}, epoch: 0/50::   0%|          | {n}/1419 [00:03<10:00,  2.49it/s]"
+        for n, loss in ((1, 2011.79), (1, 43.1), (2, 9.0), (3, 8.12))
+    )
+    assert [(step, metrics["loss"]) for _, step, metrics in logtext.rows(text)] == [
+        (1, 43.1),
+        (2, 9.0),
+        (3, 8.12),
+    ]
+
+
+def test_scanning_a_folder_called_train_is_no_training():
+    assert (
+        logtext.rows(
+            "train: Scanning 'labels/train' images... 396 found:  67%|## | 396/595 [00:01<00:01, 300it/s]\n"
+        )
+        == []
+    )

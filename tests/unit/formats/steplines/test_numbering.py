@@ -138,3 +138,24 @@ def test_the_epoch_of_a_row_tells_that_its_bar_was_one_step_behind():
         "INFO | x - {'loss': 1.6613, 'learning_rate': 2.1e-06, 'epoch': 0.021496130696474634}\n\n\n"
     )
     assert [step for _, step, _ in logtext.rows(text)] == [25]
+
+
+def test_a_bar_that_stands_at_its_end_while_rows_go_on_numbers_none_of_them():
+    row = "{{'loss': {}, 'learning_rate': 1e-05, 'epoch': {}}}\n"
+    text = "100%|####| 760/760 [26:40<00:00,  2.10s/it]\n" + "".join(
+        row.format(0.9 - n / 10, n / 50) for n in (1, 2, 3)
+    )
+    assert [step for _, step, _ in logtext.rows(text)] == [1, 2, 3]
+
+
+def test_the_last_row_of_a_training_is_at_the_end_of_its_bar():
+    text = "100%|####| 760/760 [26:40<00:00,  2.10s/it]\n{'loss': 0.1, 'learning_rate': 0.0, 'epoch': 1.0}\n"
+    assert [step for _, step, _ in logtext.rows(text)] == [760]
+
+
+def test_a_dict_of_settings_is_no_row():
+    text = (
+        "{'learning_rate': 5e-05, 'batch_size': 16, 'epochs': 3}\n"
+        "Training parameters: {'dataset': 'cub', 'size': 512, 'batch': 90, 'epoch': 40, 'loss': 'Anchor', 'lr': 0.1}\n"
+    )
+    assert logtext.rows(text) == []

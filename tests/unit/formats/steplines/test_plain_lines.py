@@ -42,19 +42,21 @@ def test_whole_numbers_stay_whole_beyond_what_a_float_holds():
 
 
 def test_any_line_with_a_step_and_a_loss():
-    text = (
-        "Step 100: loss=0.5, lr=1e-4\nstep: 110 | loss: 0.45 | grad norm: 0.3 | tok/s: 1200\n"
-        "[2024-01-01 00:00:00] INFO: Iteration 120/1000, Train Loss 0.44, Val Loss 0.6\n"
-        "2025-04-26 15:46:19,816 INFO: Epoch 3: Train MSE Loss: 0.797599\n"
-        "[Epoch 1/200] [Batch 3/938] [D loss: 0.1] [G loss: 0.5]\n"
-    )
-    assert logtext.rows(text) == [
-        ("generic", 100, {"loss": 0.5, "lr": 1e-4}),
-        ("generic", 110, {"loss": 0.45, "grad norm": 0.3, "tok/s": 1200}),
-        ("generic", 120, {"Train Loss": 0.44, "Val Loss": 0.6}),
-        ("generic", 3, {"Train MSE Loss": 0.797599}),
-        ("generic", 3, {"D loss": 0.1, "G loss": 0.5}),
-    ]
+    lines = {
+        "Step 100: loss=0.5, lr=1e-4": (100, {"loss": 0.5, "lr": 1e-4}),
+        "step: 110 | loss: 0.45 | grad norm: 0.3 | tok/s: 1200": (
+            110,
+            {"loss": 0.45, "grad norm": 0.3, "tok/s": 1200},
+        ),
+        "[2024-01-01 00:00:00] INFO: Iteration 120/1000, Train Loss 0.44, Val Loss 0.6": (
+            120,
+            {"Train Loss": 0.44, "Val Loss": 0.6},
+        ),
+        "2025-04-26 15:46:19,816 INFO: Epoch 3: Train MSE Loss: 0.797599": (3, {"Train MSE Loss": 0.797599}),
+        "[Epoch 1/200] [Batch 3/938] [D loss: 0.1] [G loss: 0.5]": (3, {"D loss": 0.1, "G loss": 0.5}),
+    }
+    for line, (step, metrics) in lines.items():
+        assert logtext.rows(line + "\n") == [("generic", step, metrics)]
 
 
 def test_lines_of_nothing_but_pairs_are_counted():
@@ -178,3 +180,43 @@ def test_deepspeed_has_not_stepped_while_its_engine_is_set_up():
     assert logtext.rows(line.format(0, 0.0) + line.format(10, 1e-5)) == [
         ("deepspeed", 10, {"lr": 1e-5, "skipped": 0})
     ]
+
+
+def test_rows_that_come_again_within_their_epoch_are_counted_from_the_third_on():
+    text = "".join(f"epoch:  {epoch} loss:  0.{row}9\n" for epoch in (1, 2) for row in range(4))
+    assert [step for _, step, _ in logtext.rows(text)] == [1, 1, 3, 4, 5, 6, 7, 8]
+
+
+def test_two_rows_of_an_epoch_may_be_of_two_ranks():
+    text = "".join(f"epoch:  {epoch} loss:  0.{rank}9\n" for epoch in (1, 2) for rank in range(2))
+    assert [step for _, step, _ in logtext.rows(text)] == [1, 1, 2, 2]
+
+
+def test_the_result_of_an_epoch_belongs_to_the_steps_around_it():
+    text = (
+        "Epoch 0 | Step 10/20 | Loss: 0.55\nEpoch 0 | Step 20/20 | Loss: 0.5\nEpoch 0 completed | Avg Loss: 0.6\n"
+        "Epoch 1 | Step 10/20 | Loss: 0.45\n"
+    )
+    assert [step for _, step, _ in logtext.rows(text)] == [10, 20, 20, 30]
+
+
+def test_steps_begin_anew_with_each_epoch_that_is_told_between_them():
+    text = (
+        "    step  160/328  loss 0.53\n    step  320/328  loss 0.52\n[x] Epoch 1/5 -- train: 0.52  ppl: 1.8\n"
+        "    step  160/328  loss 0.51\n    step  320/328  loss 0.50\n[x] Epoch 2/5 -- train: 0.50  ppl: 1.7\n"
+        "    step  160/328  loss 0.49\n"
+    )
+    assert [step for _, step, _ in logtext.rows(text)] == [160, 320, 320, 488, 648, 648, 816]
+
+
+def test_lone_losses_are_counted_where_nothing_else_is_numbered():
+    assert [step for _, step, _ in logtext.rows("batch loss:0.608\nbatch loss:0.513\n")] == [1, 2]
+    assert logtext.rows("step: 3 loss: 0.5\nLoss: 0.4886\n") == [("generic", 3, {"loss": 0.5})]
+
+
+def test_losses_of_traders_and_networks_are_none():
+    text = (
+        "Entry: 100.5, Stop Loss: 95.2, Take Profit: 110.1\npacket loss: 0.5, step: 3\n"
+        "iteration 5: stop_loss: 1.25\nProfit/Loss: 3.5, iteration: 4\nheat loss: 3.25\n"
+    )
+    assert logtext.rows(text) == []
