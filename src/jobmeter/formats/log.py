@@ -24,8 +24,9 @@ _NAMED = re.compile(
     r"(?:\.(?:log|out|err|txt|stdout|stderr|[oe]\d+)(?:\.\d+)?|^(?:log|nohup|stdout|stderr|output))$", re.I
 )
 _OTHERS = re.compile(
-    r"\.(?:py|pyi|ipynb|md|rst|html?|js|ts|css|json|ya?ml|toml|cfg|ini|sh|c|cc|cpp|h|hpp|cu|rs|go|java|tex|bib|csv|tsv|"
-    r"sql|xml|svg|lock|diff|patch)$",
+    r"\.(?:py|pyi|ipynb|md|rst|html?|jsx?|tsx?|vue|css|scss|json|ya?ml|toml|cfg|conf|ini|properties|sh|bash|zsh|ps1|bat|cmd|"
+    r"c|cc|cpp|cxx|h|hh|hpp|cu|cuh|cs|rs|go|java|kt|scala|swift|php|rb|pl|lua|r|jl|f90|asm|nf|smk|cmake|gradle|proto|tex|bib|"
+    r"csv|tsv|sql|xml|svg|lock|diff|patch)$",
     re.IGNORECASE,
 )
 """Source, settings, prose and tables may quote a line of training; nobody logs into them."""
@@ -47,7 +48,7 @@ _ODD = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
 
 def sniff(head: bytes, name: str) -> float:
     """Claim weakly, after every format that knows its files: what holds steps or errors, or is called a log."""
-    if not head or _OTHERS.search(name) or not _is_text(head):
+    if not head or head.startswith(b"#!") or _OTHERS.search(name) or not _is_text(head):
         return 0.0
     reader = steplines.LogReader()
     reader.feed(_as_utf8(head), _unknown, 0, final=True)

@@ -118,3 +118,12 @@ def test_holes_left_by_a_second_writer_do_not_hide_the_text(tmp_path: Path) -> N
     path = written(tmp_path, b"step: 1/9 loss: 0.5\n" + bytes(3000) + b"step: 2/9 loss: 0.4\n")
     assert log.sniff(path.read_bytes()[:4096], path.name) == 0.25
     assert [step.step for step in imported(path).steps] == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["setup.ps1", "main.rb", "server.conf"])
+def test_source_and_settings_are_no_logs_even_where_they_quote_an_error(name: str) -> None:
+    assert log.sniff(b"if ($x) { 'CUDA error' }\nstep: 1 loss: 0.5\n", name) == 0.0
+
+
+def test_a_script_without_an_ending_is_no_log() -> None:
+    assert log.sniff(b"#!/bin/bash\n# Segmentation fault\nstep: 1 loss: 0.5\n", ".command.run") == 0.0

@@ -142,8 +142,8 @@ def _of_epoch(body: str, metrics: dict[str, Number], memory: Memory) -> Row | No
     found = _EPOCH.search(body)
     if found is not None:
         epoch, total = int(found["epoch"]), numbers.whole(found["total"]) if found["total"] else None
-    elif memory.heading is not None and (_ONE_PAIR.fullmatch(body) or _ONE_LOSS.fullmatch(body)):
-        epoch, total = memory.heading, memory.heading_total
+    elif _is_below_heading(body, memory):
+        epoch, total = memory.heading or 0, memory.heading_total
     else:
         return None
     memory.heading, memory.heading_total = epoch, total
@@ -152,6 +152,13 @@ def _of_epoch(body: str, metrics: dict[str, Number], memory: Memory) -> Row | No
     if memory.counted or memory.has_bars or memory.has_steps:
         return Row(metrics=metrics, step=memory.step)  # an epoch's result among its steps
     return Row(metrics=metrics, step=epoch, total=total)
+
+
+def _is_below_heading(body: str, memory: Memory) -> bool:
+    """Tell losses that stand below the line of their epoch; among numbered rows they are of an evaluation."""
+    if memory.heading is None or memory.has_steps:
+        return False
+    return bool(_ONE_PAIR.fullmatch(body) or _ONE_LOSS.fullmatch(body))
 
 
 def _is_one_of_many(epoch: int, metrics: dict[str, Number], memory: Memory) -> bool:

@@ -195,7 +195,7 @@ def test_two_rows_of_an_epoch_may_be_of_two_ranks():
 def test_the_result_of_an_epoch_belongs_to_the_steps_around_it():
     text = (
         "Epoch 0 | Step 10/20 | Loss: 0.55\nEpoch 0 | Step 20/20 | Loss: 0.5\nEpoch 0 completed | Avg Loss: 0.6\n"
-        "Epoch 1 | Step 10/20 | Loss: 0.45\n"
+        "Epoch 1 | Step 10/20 | Loss: 0.45\nEvaluation Results:\n   Loss: 0.4886\n"
     )
     assert [step for _, step, _ in logtext.rows(text)] == [10, 20, 20, 30]
 
