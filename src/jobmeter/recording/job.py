@@ -126,6 +126,10 @@ class Job:
         reaped = self._reaped_ns() if self.ours else 0
         return reaped if self.table is None else max(reaped, self.table.cpu_ns)
 
+    def looked_at(self, now: float) -> float:
+        """Say of which moment that is; an idle job stands as it does now."""
+        return now if self.table is None or self.idle else self.table.looked_at
+
     def _reaped_ns(self) -> int:
         return procfs.reaped_ns() - sum(tool.usage.cpu_ns for tool in self._helpers)
 

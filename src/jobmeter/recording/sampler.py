@@ -94,7 +94,7 @@ class Sampler:
         now = self._clock.monotonic()
         reporting = final or now >= self._next_report
         self._job.refresh(full=reporting)
-        self._looked_at = (now + self._clock.monotonic()) / 2
+        self._looked_at = self._job.looked_at(now)
         if not self._job.processes and not final:
             return  # everything ended between two looks: an empty sample says nothing
         if not self.samples and not self._job.ours:
