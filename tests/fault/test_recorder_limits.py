@@ -17,11 +17,14 @@ SLEEPERS = """
 import os, sys, time
 count, hold = int(sys.argv[1]), float(sys.argv[2])
 pids = []
+end, hold_on = os.pipe()
 for _ in range(count):
     pid = os.fork()
     if pid == 0:
-        time.sleep(hold); os._exit(0)
+        os.close(hold_on); os.read(end, 1); os._exit(0)
     pids.append(pid)
+time.sleep(hold)
+os.close(hold_on)
 for pid in pids: os.waitpid(pid, 0)
 sys.exit(7)
 """

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _PASSES, _PASSES_OF_FEW = 4, 12
 _HELD_UP_NS = 2_000_000
 """Kept off the processor this long within a pass, the recorder misses what was born and ended meanwhile."""
+_MANY = 256
+"""A look at so many takes longer than being held up does."""
 _NO_IO = (0, 0, 0, 0)
 _FEW = 16
 """So many processes may all be asked for their children."""
@@ -148,7 +150,7 @@ class ProcessTable:
                 most_ns = total_ns + live_ns
                 self.looked_at = (began_ns + ended_ns) / 2e9
             waited_ns = ended_ns - began_ns - (time.thread_time_ns() - used_ns)
-            if not vanished and waited_ns < _HELD_UP_NS:
+            if not vanished and (waited_ns < _HELD_UP_NS or len(self.live) > _MANY):
                 break
         # a clock read of a process that just ended may be missing: the total never falls
         self.cpu_ns = max(self.cpu_ns, most_ns)
