@@ -26,7 +26,10 @@ _RICH = re.compile(
     r"(?P<rate>[\d.]+it/s)(?P<postfix>(?:\s+[\w/@.-]+:\s+\S+)*)"
 )
 _RATE = re.compile(rf"(?P<value>{_COUNT})\s?(?P<unit>\D\S*)")
-_UNFINISHED = re.compile(rf"(?P<words>[^|\[\]<,{FILLED}]*?\S):?\s+\d{{1,3}}%\|[{FILLED}\s]*$")
+_BEFORE_WORDS = re.compile(rf"[|\[\]<,{FILLED}]")
+_LONGEST_WORDS = 400
+_WIDTH = 5
+_SPACES = " \t"
 _NOTEBOOK = re.compile(r"\s*(?P<words>Epoch \d+):\s+\d{1,3}%\s*")
 _FIRST_OF_LIGHTNING = "Epoch 0"
 _LIGHTNING = re.compile(r"Epoch \d+$")
@@ -140,11 +143,17 @@ def column(text: str) -> dict[str, Number]:
 
 def unfinished(text: str) -> str:
     """Give the words of a bar that the end of the line cut off; empty where there is none."""
-    found = _UNFINISHED.search(text) if "%|" in text else _NOTEBOOK.fullmatch(text)
-    if found is None:
+    place = text.rfind("%|")
+    if place < 0:
+        found = _NOTEBOOK.fullmatch(text)
+        return found["words"] if found else ""
+    percent = _PERCENT.search(text, max(place - _WIDTH, 0), place + 1)
+    if percent is None or text[place + 2 :].strip(FILLED + _SPACES):
         return ""
-    glued = _LIGHTNING.search(found["words"])
-    return glued[0] if glued else _last_words(found["words"])
+    words = _BEFORE_WORDS.split(text[max(percent.start() - _LONGEST_WORDS, 0) : percent.start() + 1])[-1]
+    words = words.rstrip().removesuffix(":")
+    glued = _LIGHTNING.search(words)
+    return glued[0] if glued else _last_words(words)
 
 
 def _read(before: str, rest: re.Match[str]) -> Bar | None:
@@ -207,7 +216,7 @@ def _rich(match: re.Match[str]) -> Bar:
 
 def _last_words(before: str) -> str:
     """Take a bar's own words: text glued before them was printed by somebody else."""
-    shown = before.strip(" \t").removesuffix(":")
+    shown = before[-_LONGEST_WORDS:].strip(_SPACES).removesuffix(":")
     ended = list(_ENDED.finditer(shown))
     return shown[ended[-1].end() if ended else 0 :].strip()
 

@@ -18,7 +18,7 @@ from jobmeter.formats.steplines.row import (
 )
 from jobmeter.model import metrics as meanings
 
-_LONGEST = 2_000
+_LONGEST = 8_000
 _STEP = re.compile(
     r"(?<![\w./-])"
     r"(?P<name>global[_ ]?step|steps?|(?:acc|cur|global)_iter|iter(?:ation)?s?|updates?|batch(?:[_ ](?:idx|id))?|it|"

@@ -35,6 +35,10 @@ _LONGEST_LINE = 16_384
 _LONGEST_REMEMBERED = 4_096
 _MOST_RANKS = 4_096
 _COLUMN_LINES = 64
+_ENDLESS = re.compile(r"\d{200}")
+"""No count has so many digits, and Python refuses to read thousands of them."""
+_OF_OBJECTS = frozenset(("hf", "json"))
+"""Families whose rows may be long without a blank."""
 _NUMBER = re.compile(r"\d[\d.,]*(?:e[-+]?\d+)?")
 _STEP_NAMES = ("num_updates", "global_step", "step")
 
@@ -122,7 +126,7 @@ class Reader:
         return any(memory.expects for memory in self._state.memories.values())
 
     def _read(self, line: _Line) -> None:
-        if not line.text or line.text.isspace():
+        if not line.text or line.text.isspace() or _ENDLESS.search(line.text):
             return
         memory = line.memory
         memory.expects = max(memory.expects - 1, 0)
@@ -154,8 +158,9 @@ class Reader:
         line.memory.wrapped = bars.unfinished(line.text) or line.memory.wrapped
         if len(line.text) > _LONGEST_LINE or not line.text.strip():
             return
+        line.text, is_odd = text.tamed(line.text)
         for name, parse in self._parsers.items():
-            row = parse(line.text, line.memory)
+            row = None if is_odd and name not in _OF_OBJECTS else parse(line.text, line.memory)
             if row is not None:
                 self._keep(name, row, line)
                 return

@@ -5,6 +5,10 @@ import re
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _BACKSPACES = re.compile("(\b+)")
 _CURSOR_UP = b"\x1b[A"
+_ORDINARY = 400
+_MOST_BLANKS = 40
+_WIDE = re.compile(rf"[ \t]{{{_MOST_BLANKS},}}")
+_ENDLESS_WORD = re.compile(r"[\w@./-]{400}")
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -16,6 +20,13 @@ def clean(raw: bytes) -> str:
     if "\b" in text:
         text = _apply_backspaces(text)
     return text.removeprefix(_BYTE_ORDER_MARK).replace("\x00", "")
+
+
+def tamed(line: str) -> tuple[str, bool]:
+    """Shorten what patterns would try in every way: wide blanks; and tell a line with an endless word."""
+    if len(line) <= _ORDINARY:
+        return line, False
+    return _WIDE.sub(" " * _MOST_BLANKS, line), _ENDLESS_WORD.search(line) is not None
 
 
 def is_nested(raw: bytes) -> bool:

@@ -1,6 +1,7 @@
 """One stream, however it comes: in portions, across restarts, by several ranks, with or without clocks."""
 
 import json
+import time
 import tracemalloc
 from itertools import pairwise
 
@@ -139,6 +140,25 @@ def test_bars_in_one_long_line_without_returns_are_found():
 def test_thousands_of_empty_lines_are_passed_over_in_no_time():
     text = "\n" * 8_000 + "step: 1 loss: 0.5\n" + "\n\x1b[A\r" * 2_000 + "step: 2 loss: 0.4\n"
     assert [step for _, step, _ in logtext.rows(text)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Epoch " + "1" * 5_000,
+        "steps:   1%|" + "_" * 15_000 + "| 1/9 [00:01<00:09,  1.00it/s, loss=0.5]",
+        "a" * 15_000 + " loss: 0.5 step: 3   5%|",
+        "Epoch [1][50/7330]\tlr: 1.9e-03, " + "loss " * 3_000 + "loss: 1.1",
+        "[GPU0] Epoch 3" + " " * 15_000 + "| loss",
+        "| loss" + " " * 15_000 + "| 6.2 step",
+    ],
+    ids=["digits", "bar", "word", "names", "blanks", "fields"],
+)
+def test_no_line_takes_longer_than_its_length_would_say(line: str) -> None:
+    began = time.process_time()
+    logtext.read((line + "\n") * 20)
+    # a line of 15 kB takes milliseconds; tried in every way it would take seconds
+    assert time.process_time() - began < 20
 
 
 @pytest.mark.parametrize(
