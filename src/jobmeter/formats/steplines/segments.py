@@ -35,10 +35,10 @@ _ROW_WORDS = (
     b"step/s",
     b" trl:",
     b" tel:",
-    b" train ",
-    b" val ",
-    b" hella ",
 )
+_TERSE_WORDS = (b" train ", b" val ", b" hella ")
+_TERSE = re.compile(rb"\s*\d+ (?:train|val|hella) [-\d.a-z]+\s*")
+"""Rows of nothing but a step, a word and a number; the words alone stand in any prose."""
 _MILESTONE_WORDS = (b"s]", b"ing step #", b"ed step #", *happenings.WORDS)
 _WORDS = _ROW_WORDS + _MILESTONE_WORDS
 _WIDE_BLANK = 8
@@ -134,7 +134,9 @@ class Splitter:
                 start=offset + start,
                 after_return=before[0],
                 after_blank=before[1],
-                may_be_row=wants_all() or any(word in lower for word in _ROW_WORDS),
+                may_be_row=wants_all()
+                or any(word in lower for word in _ROW_WORDS)
+                or _TERSE.fullmatch(lower) is not None,
                 may_be_milestone=any(word in lower for word in _MILESTONE_WORDS),
             )
             if piece.may_be_row or piece.may_be_milestone:
@@ -167,9 +169,20 @@ def _places(block: bytes) -> list[int]:
     for word in _WORDS:
         at = lower.find(word)
         while at >= 0:
-            found.add(max(block.rfind(b"\n", 0, at), block.rfind(b"\r", 0, at)) + 1)
+            found.add(_start(block, at))
             at = lower.find(word, _stop(block, at))
+    for word in _TERSE_WORDS:
+        at = lower.find(word)
+        while at >= 0:
+            start, stop = _start(block, at), _stop(block, at)
+            if block[start:at].isdigit():
+                found.add(start)
+            at = lower.find(word, stop)
     return sorted(found)
+
+
+def _start(block: bytes, position: int) -> int:
+    return max(block.rfind(b"\n", 0, position), block.rfind(b"\r", 0, position)) + 1
 
 
 def _stop(block: bytes, position: int) -> int:
