@@ -54,6 +54,16 @@ _DEVICES = (
 )  # fmt: skip
 """Columns that may tell GPUs apart, best first; one that does not is passed over."""
 _TIMES = ("timestamp", "time", "datetime", "date", "ts")
+_ELAPSED = (
+    "elapsed",
+    "elapsed_sec",
+    "elapsed_s",
+    "elapsed_seconds",
+    "elapsed_time",
+    "seconds",
+    "time_s",
+    "time_sec",
+)
 _LABELS = {"name": "name", "gpu_name": "name", "product_name": "name", "pstate": "pstate"}
 _PROCESS = {"used_gpu_memory": "mem", "used_memory": "mem", "process_name": "name"}
 _OF_TRAINING = frozenset(("step", "steps", "epoch", "loss", "iter", "iteration", "train_loss", "global_step"))
@@ -169,13 +179,19 @@ def _named(headers: Sequence[str], skip: int) -> Columns | None:
     return Columns(
         certainty=0.95 if known else 0.6,
         skip=skip,
-        times=tuple(place for place, name in enumerate(names) if name in _TIMES),
+        times=_times(names),
         devices=tuple(names.index(name) for name in _DEVICES if name in names),
         quantities={place: found for place, found in quantities.items() if found[0]},
         labels=labels,
         width=len(headers),
         notes={"units": NO_UNITS} if unsaid else {},
     )
+
+
+def _times(names: Sequence[str]) -> tuple[int, ...]:
+    """Find the columns of the clock, else that of the seconds gone by."""
+    found = tuple(place for place, name in enumerate(names) if name in _TIMES)
+    return found or tuple(place for place, name in enumerate(names) if name in _ELAPSED)[:1]
 
 
 def _of_gpu(headers: Sequence[str], alias: dict[int, str]) -> bool:

@@ -6,10 +6,13 @@ stands in 1970: the notes say which of these a file has.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from jobmeter.formats import monitorlog, quantity
 
 _LOOKED_AT = 50
+_LATE_BEGINNING = 3600
+ELAPSED = "the file counts seconds from its beginning and names no date"
 NO_DATE = "the file has times without dates: 1970 stands in"
 NO_SECONDS = "stamps have no seconds: samples of one minute share a time"
 
@@ -22,6 +25,8 @@ class Clock:
     day_first: bool | None = None
     """Set where dates are numbers whose order had to be told."""
     dated: bool = True
+    elapsed: bool = False
+    """Stamps are seconds since the log began."""
     notes: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -29,6 +34,8 @@ class Clock:
         """Say why the run has no start."""
         if self.known and self.dated:
             return {}
+        if self.elapsed:
+            return {"started_at": ELAPSED}
         return {"started_at": NO_DATE if self.known else monitorlog.NO_CLOCK}
 
     @classmethod
@@ -44,6 +51,8 @@ class Clock:
             doubt = f"{stamps[0].strip().split(' ')[0]} may be two dates: read as {order}; "
             note = monitorlog.NO_ZONE if certain else doubt + "no time zone: read as UTC"
             return cls(known=True, day_first=day_first, notes=_notes(note, stamps))
+        if _is_elapsed(stamps[:_LOOKED_AT]):
+            return cls(known=True, dated=False, elapsed=True)
         timed = any(quantity.seconds_of_day(stamp) is not None for stamp in stamps[:_LOOKED_AT])
         return cls(known=timed, dated=False)
 
@@ -51,10 +60,21 @@ class Clock:
         """Read one stamp; None where it is none."""
         if self.day_first is not None:
             return _numeric(stamp, day_first=self.day_first)
+        if self.elapsed:
+            return quantity.number(stamp)
         if not self.dated:
             return quantity.seconds_of_day(stamp)
         found = quantity.moment(stamp)
         return None if found is None else found.seconds
+
+
+def _is_elapsed(stamps: Sequence[str]) -> bool:
+    """Tell numbers that begin low and never go back."""
+    numbers = [quantity.number(stamp) for stamp in stamps]
+    known = [number for number in numbers if number is not None]
+    if not known or len(known) < len(numbers) or known[-1] <= known[0]:
+        return False
+    return 0 <= known[0] <= _LATE_BEGINNING and all(before <= after for before, after in pairwise(known))
 
 
 def _notes(note: str, stamps: Sequence[str]) -> dict[str, str]:

@@ -208,3 +208,12 @@ def test_a_trace_of_chosen_columns_is_one(tmp_path: Path) -> None:
     text = "task_id\tname\tstatus\texit\trealtime\t%cpu\tpeak_rss\n37\tPULL (0)\tCOMPLETED\t0\t4.2s\t37.8%\t37.9 MB\n"
     (found,) = read(written(tmp_path, "trace.txt", text), "nextflow")
     assert (found.run.name, found.run.wall_seconds) == ("PULL (0)", 4.2)
+
+
+def test_seconds_gone_by_place_the_samples_of_a_gpu(tmp_path: Path) -> None:
+    text = "elapsed_sec,gpu_util_pct,mem_used_mb,mem_total_mb\n" + "".join(
+        f"{second},0,472,49140\n" for second in (0.08, 0.33, 0.58)
+    )
+    (found,) = read(written(tmp_path, "gpu_usage.csv", text), "nvidia_smi_csv")
+    assert [window.timestamp for window in found.windows] == [0.08, 0.33, 0.58]
+    assert (found.run.started_at, found.run.wall_seconds) == (None, 0.5)
