@@ -39,18 +39,27 @@ def split_id(job_id: str) -> tuple[str, str]:
 
 
 def group(rows: Iterable[tuple[Row, str]]) -> list[tuple[list[Row], str]]:
-    """Bring the rows of one job together, with their text; a row without an id is a job of its own."""
+    """Bring the rows of one job together, with their text.
+
+    Without an id a row is a job of its own, unless it has neither user nor partition below one that has: a step.
+    """
     found: list[tuple[list[Row], list[str]]] = []
     current = ""
     for row, text in rows:
         job, step = split_id(row.get("jobid", ""))
-        if job and job == current and step:
+        is_nameless_step = not job and found and _is_job(found[-1][0][0]) and not _is_job(row)
+        if (job and job == current and step) or is_nameless_step:
             found[-1][0].append(row)
             found[-1][1].append(text)
             continue
         current = job
         found.append(([row], [text]))
     return [(members, "\n".join(texts)) for members, texts in found]
+
+
+def _is_job(row: Row) -> bool:
+    """Tell the row of a job by what sacct leaves empty on steps."""
+    return "user" in row or "partition" in row
 
 
 def job(rows: Sequence[Row], text: str, inexact: Mapping[str, str] | None = None) -> jobrecord.Job:

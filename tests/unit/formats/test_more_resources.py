@@ -217,3 +217,16 @@ def test_seconds_gone_by_place_the_samples_of_a_gpu(tmp_path: Path) -> None:
     (found,) = read(written(tmp_path, "gpu_usage.csv", text), "nvidia_smi_csv")
     assert [window.timestamp for window in found.windows] == [0.08, 0.33, 0.58]
     assert (found.run.started_at, found.run.wall_seconds) == (None, 0.5)
+
+
+def test_steps_are_folded_into_their_job_where_nothing_names_either(tmp_path: Path) -> None:
+    text = (
+        "User|AllocTRES|CPUTimeRAW|TotalCPU|ElapsedRaw|State|MaxRSS|Partition|\n"
+        "ann|cpu=1,mem=100G|814|00:13:00|814|TIMEOUT||compute|\n|cpu=1|814|00:13:00|814|CANCELLED|1024K||\n"
+        "bob|cpu=1,mem=1G|10|00:09.000|10|COMPLETED||compute|\n"
+    )
+    found = read(written(tmp_path, "sacct.txt", text), "sacct")
+    assert [(run.run.user, run.run.summary.get("slurm_maxrss")) for run in found] == [
+        ("ann", 1 << 20),
+        ("bob", None),
+    ]
