@@ -20,6 +20,8 @@ _THOUSAND = 1000
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PAIR = re.compile(r"([\d.]+\s*[kKMGT]?i?B)\s*/\s*([\d.]+\s*[kKMGT]?i?B)")
 _PERCENT = re.compile(r"[\d.]+\s*%")
+_NEXT = re.compile(r"(?<=B)\s+(?=[0-9a-f]{12}[,;\t])")
+"""Where somebody put all containers of a moment into one line."""
 _BRACKETS = re.compile(r"[\[(]([^\])]*)[\])]")
 
 _HEADERS = {
@@ -97,9 +99,14 @@ def _rows(path: Path) -> Iterator[Row]:
             between = line.strip("=-# ")
             date = between if quantity.moment(between) else date
             continue
-        row = _named(columns, cells) if len(columns) == len(cells) else _shaped(cells)
-        if "cpu" in row or "mem" in row:
-            yield row if "time" in row or not date else row | {"time": date}
+        if len(columns) == len(cells):
+            rows = [_named(columns, cells)]
+        else:
+            rows = [_shaped(_split(piece)) for piece in _NEXT.split(line)]
+            date = rows[0].get("time", date) if len(rows) > 1 else date
+        for row in rows:
+            if "cpu" in row or "mem" in row:
+                yield row if "time" in row or not date else row | {"time": date}
 
 
 def _split(line: str) -> list[str]:

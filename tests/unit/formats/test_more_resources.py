@@ -230,3 +230,12 @@ def test_steps_are_folded_into_their_job_where_nothing_names_either(tmp_path: Pa
         ("ann", 1 << 20),
         ("bob", None),
     ]
+
+
+def test_containers_in_one_line_keep_their_own_figures(tmp_path: Path) -> None:
+    line = "2024-12-03T20:14:{},e4372c1e283a,web,0.11%,513MiB / 7GiB fb87f88ed80a,db,0.26%,97MiB / 7GiB \n"
+    path = written(tmp_path, "docker_stats.csv", line.format(14) + line.format(27))
+    web, db = read(path, "docker_stats")
+    assert [window.values["docker_mem_used", ""] for window in web.windows] == [513 << 20] * 2
+    assert [window.values["docker_pcpu", ""] for window in db.windows] == [0.26] * 2
+    assert [window.timestamp for window in db.windows] == [1733256854.0, 1733256867.0]
