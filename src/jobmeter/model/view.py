@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from jobmeter.model.report import LogError
 from jobmeter.model.run import Run, Value
 from jobmeter.model.steps import Step as Step  # noqa: PLC0414  # part of what a view shows
 from jobmeter.model.steps import Steps
@@ -82,3 +83,7 @@ class RunView:
     siblings: tuple[Run, ...] = ()
     """The other recorders of the same job, newest first, without their definitions and context."""
     steps: Steps = field(default_factory=Steps)
+    log_errors: tuple[LogError, ...] = ()
+    """What the job's own output complained of, in the order it was said."""
+    history: tuple[Run, ...] = ()
+    """Earlier runs of the same job, newest first, without their definitions and context."""
