@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         instance: str
         ppid: int
         command: str
+        program: tuple[str, bytes]
+        """Its name and where its stack begins: another one after each exec."""
         state: str
         threads: int
         rss_bytes: int

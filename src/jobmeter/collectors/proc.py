@@ -110,7 +110,7 @@ class ProcSource:
         self._rss_total = self._vsz_total = self._hwm_total = 0
         self._alive: set[str] = set()
         self._most: dict[int, int] = {}
-        self._named: dict[str, tuple[str, str]] = {}
+        self._named: dict[str, tuple[tuple[str, bytes], str]] = {}
         self._places = None if keys.isdisjoint(_PLACED) else procplace.Places(job.paths.proc)
         self._status_at = 0.0
         self._read_at = now
@@ -176,16 +176,16 @@ class ProcSource:
             yield "proc_role", process.instance, placed.known.role
 
     def _placed(self, process: "Process", places: procplace.Places) -> procplace.Placed:
-        known = places.known(process.instance, process.command)
+        known = places.known(process.instance, process.program)
         if known is not None:
             return known
         # a parent that sleeps may not have been read yet; its role decides those of its children
         unplaced = self._unplaced(process, places)
         parent = self._job.processes.get(unplaced[-1].ppid)
-        above = None if parent is None else places.known(parent.instance, parent.command)
+        above = None if parent is None else places.known(parent.instance, parent.program)
         for one in reversed(unplaced[1:]):
-            above = places.put(one.instance, one.command, self._command(one), above)
-        return places.put(process.instance, process.command, self._command(process), above)
+            above = places.put(one.instance, one.program, self._command(one), above)
+        return places.put(process.instance, process.program, self._command(process), above)
 
     def _unplaced(self, process: "Process", places: procplace.Places) -> "list[Process]":
         """List a process and those above it that are not placed, nearest first."""
@@ -193,19 +193,19 @@ class ProcSource:
         # pids that came back may name one another as parents: no line is longer than all processes
         for _ in self._job.processes:
             parent = self._job.processes.get(line[-1].ppid)
-            if parent is None or places.known(parent.instance, parent.command) is not None:
+            if parent is None or places.known(parent.instance, parent.program) is not None:
                 break
             line.append(parent)
         return line
 
     def _command(self, process: "Process") -> str:
         known = self._named.get(process.instance)
-        if known is not None and known[0] == process.command:
+        if known is not None and known[0] == process.program:
             return known[1]
         # first sight, or another program since exec
         line = procfs.read_command_line(self._job.paths.proc, process.pid)
         text = self._job.redact(line) if line else f"[{process.command}]"
-        self._named[process.instance] = (process.command, text)
+        self._named[process.instance] = (process.program, text)
         return text
 
     def _status(self, process: "Process") -> "Iterator[Reading]":

@@ -11,8 +11,9 @@ TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 TICK_NS = round(1e9 * TICK)
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
-ProcessStat = tuple[str, str, int, int, int, int, int, int]
-"""command, state, ppid, children's ticks reaped so far, threads, start ticks, resident pages, address space."""
+ProcessStat = tuple[str, str, int, int, int, int, int, int, bytes]
+"""command, state, ppid, children's ticks reaped so far, threads, start ticks, resident pages, address space,
+where its stack begins: another place after each exec, the parent's after a fork, `0` of strangers."""
 
 ProcessIo = tuple[int, int, int, int]
 """Characters read, characters written, bytes read from storage, bytes written to it less those cancelled."""
@@ -23,7 +24,7 @@ def parse_stat(text: bytes) -> ProcessStat | None:
     # comm may hold spaces, parentheses and newlines: cut at the last one
     close = text.rfind(b")")
     fields = text[close + 2 :].split()
-    if close < 0 or len(fields) < 22:
+    if close < 0 or len(fields) < 26:
         return None
     return (
         os.fsdecode(text[text.find(b"(") + 1 : close]),
@@ -34,6 +35,7 @@ def parse_stat(text: bytes) -> ProcessStat | None:
         int(fields[19]),
         int(fields[21]),
         int(fields[20]),
+        fields[25],
     )
 
 

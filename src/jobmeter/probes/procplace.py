@@ -31,10 +31,10 @@ def read_environ(proc: str, pid: int, names: "Collection[str]") -> dict[str, str
 class Placed:
     """What is known of one process while it runs one program."""
 
-    __slots__ = ("command", "known", "rank", "world_size")
+    __slots__ = ("known", "program", "rank", "world_size")
 
-    def __init__(self, command: str, known: roles.Known, place: ranks.Place | None) -> None:
-        self.command = command
+    def __init__(self, program: tuple[str, bytes], known: roles.Known, place: ranks.Place | None) -> None:
+        self.program = program
         self.known = known
         self.rank = None if place is None else place.rank
         self.world_size = None if place is None else place.world_size
@@ -49,16 +49,16 @@ class Places:
         self._proc = proc
         self._by_instance: dict[str, Placed] = {}
 
-    def known(self, instance: str, command: str) -> Placed | None:
+    def known(self, instance: str, program: tuple[str, bytes]) -> Placed | None:
         """Give what is known of a process as long as it runs the same program."""
         placed = self._by_instance.get(instance)
-        return placed if placed is not None and placed.command == command else None
+        return placed if placed is not None and placed.program == program else None
 
-    def put(self, instance: str, command: str, line: str, parent: Placed | None) -> Placed:
+    def put(self, instance: str, program: tuple[str, bytes], line: str, parent: Placed | None) -> Placed:
         """Place a process by its name, its command line, its environment and its parent."""
-        role = roles.role(command, line, None if parent is None else parent.known)
+        role = roles.role(program[0], line, None if parent is None else parent.known)
         place = ranks.place(read_environ(self._proc, int(instance.partition("@")[0]), ranks.NAMES))
-        placed = Placed(command, roles.Known(line, role), place)
+        placed = Placed(program, roles.Known(line, role), place)
         self._by_instance[instance] = placed
         return placed
 

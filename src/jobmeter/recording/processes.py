@@ -45,6 +45,7 @@ class Process:
         "moved",
         "pid",
         "ppid",
+        "program",
         "rss_bytes",
         "start_ticks",
         "state",
@@ -64,11 +65,14 @@ class Process:
         self.fresh = True
         self.io: procfs.ProcessIo | None = None
         self.account_ns = 0
+        self.program = (stat[0], stat[8])
         self.update(stat, -1)
 
     def update(self, stat: procfs.ProcessStat, clock_ns: int) -> None:
         """Take over what `stat` and the CPU clock say now; the command changes with exec."""
         self.command = stat[0]
+        # one that has ended has no stack any more, and is still what it was
+        self.program = (stat[0], self.program[1] if stat[8] == b"0" else stat[8])
         self.state = stat[1]
         self.ppid = stat[2]
         self.threads = stat[4]

@@ -13,6 +13,7 @@ class Someone:
         self.ppid = ppid
         self.instance = f"{pid}@1"
         self.command = "python"
+        self.program = ("python", b"0")
 
 
 def roles(*tree: Someone) -> dict[int, str | None]:

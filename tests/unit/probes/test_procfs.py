@@ -28,7 +28,10 @@ def proc_file(name: str) -> bytes:
     ],
 )
 def test_a_name_with_spaces_parentheses_or_a_newline_shifts_no_field(name: str, comm: str) -> None:
-    assert procfs.parse_stat(proc_file(name)) == (comm, "S", 1888, 0, 1, 75513, 297, 115900416)
+    assert procfs.parse_stat(proc_file(name)) == (
+        *(comm, "S", 1888, 0, 1, 75513, 297, 115900416),
+        proc_file(name).rpartition(b")")[2].split()[25],
+    )
 
 
 def test_a_plain_stat_is_read() -> None:
@@ -44,12 +47,35 @@ def test_a_plain_stat_is_read() -> None:
         int(fields[19]),
         int(fields[21]),
         int(fields[20]),
+        fields[25],
     )
 
 
 @pytest.mark.parametrize("text", [b"", b"12", b"12 (x)", b"12 (x) S 1 2 3", b"no parenthesis at all 1 2 3"])
 def test_half_a_stat_is_none(text: bytes) -> None:
     assert procfs.parse_stat(text) is None
+
+
+def test_a_stack_begins_elsewhere_after_each_exec() -> None:
+    # a name alone does not tell: one python that runs another keeps its own
+    code = "import os, sys; print(flush=True); sys.stdin.readline(); os.execv(sys.executable, ['x', *sys.argv[1:]])"
+    again = "import sys; print(flush=True); sys.stdin.readline()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "-c", again], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        seen = []
+        for _ in range(2):
+            process.stdout.readline()
+            seen.append(procfs.read_stat("/proc", process.pid))
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+    before, after = seen
+    assert before is not None
+    assert after is not None
+    assert before[0] == after[0]
+    assert before[8] != after[8]
 
 
 def test_a_name_that_is_no_text_is_kept() -> None:
