@@ -8,7 +8,7 @@ import pytest
 from jobmeter import formats
 from jobmeter.errors import UsageError
 from jobmeter.model.view import Step
-from jobmeter.runfolder import reader
+from jobmeter.runfolder import reader, records
 from jobmeter.service import importing, index
 from support import corpus
 
@@ -44,7 +44,7 @@ def brought(home: Path, path: Path, *, format_name: str) -> tuple[importing.Brou
 
 
 def facts(home: Path, run: importing.Brought) -> dict[str, object]:
-    return reader.read_facts(index.folder_of(home, run.run_id)).merged
+    return records.read(index.folder_of(home, run.run_id)).merged
 
 
 def test_every_file_is_claimed_by_one_of_these_formats_at_most_and_none_outside_its_kind() -> None:

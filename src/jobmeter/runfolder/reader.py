@@ -7,18 +7,14 @@ could not be read is counted in the run's provenance under `unreadable_lines`.
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from jobmeter.model import measurement
-from jobmeter.model.measurement import Measurement
-from jobmeter.model.run import CommandShare, Limits, Output, Provenance, Run, Status, Value
-from jobmeter.model.steps import Step, as_json
+from jobmeter.model.run import Provenance, Run, Status
+from jobmeter.model.steps import Step
 from jobmeter.model.view import Event, Window
-from jobmeter.runfolder import lines, liveness, sdkfiles, tailer
+from jobmeter.runfolder import lines, liveness, records, sdkfiles, tailer, values
 
 UNREADABLE = "unreadable_lines"
-RECORD_TYPES = ("start", "context", "end")
 
 _TAKEN = frozenset((
     "type", "schema", "run_id", "job_id", "command", "cwd", "name",
@@ -27,18 +23,6 @@ _TAKEN = frozenset((
     "inexact", "dropped", "timestamp", "host", "host_details", "provenance",
 ))  # fmt: skip
 """Fields of records that have their own place in a Run; every other field is its context."""
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What the records and notes of a folder say, before anything is made of it."""
-
-    by_type: dict[str, lines.Record]
-    merged: lines.Record
-    definitions: dict[str, Measurement]
-    notes: list[lines.Record]
-    told: sdkfiles.Told
-    unreadable: int
 
 
 def is_run(folder: Path) -> bool:
@@ -59,78 +43,12 @@ def read_run_and_finality(
     folder: Path, *, machine: liveness.Here | None = None, now: float | None = None
 ) -> tuple[Run, bool]:
     """Read a run and say whether it can no longer change."""
-    facts = read_facts(folder)
+    facts = records.read(folder)
     status, final = _status(facts, folder, machine or liveness.here(), time.time() if now is None else now)
     return _run(facts, folder, status), final
 
 
-def read_facts(folder: Path) -> Facts:
-    """Merge the records of `run.jsonl` and collect `notes.jsonl`."""
-    by_type: dict[str, lines.Record] = {}
-    merged: lines.Record = {}
-    definitions: dict[str, Measurement] = {}
-    unreadable = 0
-    for record in _records(folder, "run.jsonl"):
-        kind = None if record is None else record.get("type")
-        if record is None or not isinstance(kind, str):
-            unreadable += 1
-            continue
-        if kind not in RECORD_TYPES:
-            continue  # a newer recorder's record: its meaning is not known here
-        if kind == "start" and "end" in by_type:
-            _reopen(by_type, merged)
-        by_type[kind] = by_type.get(kind, {}) | record
-        _merge(merged, record)
-        definitions |= _definitions(record)
-    notes: list[lines.Record] = []
-    for record in _records(folder, "notes.jsonl"):
-        if record is None:
-            unreadable += 1
-        else:
-            notes.append(record)
-    told = sdkfiles.read(folder)
-    return Facts(by_type, merged, definitions, notes, told, unreadable + told.unreadable)
-
-
-def _reopen(by_type: dict[str, lines.Record], merged: lines.Record) -> None:
-    """A run that began again after its end has not ended."""
-    for key in by_type.pop("end"):
-        merged.pop(key, None)
-
-
-def _records(folder: Path, name: str) -> Iterator[lines.Record | None]:
-    """Yield every record, None for a bad line; a torn last line is a record only if it is whole JSON."""
-    for piece in tailer.pieces(folder, name, closed=True):
-        for line in piece.lines:
-            record = lines.record(line)
-            if record is not None or (line.strip() and not piece.torn):
-                yield record
-
-
-def _merge(merged: lines.Record, record: lines.Record) -> None:
-    """Lay a record over what is known; a host name is not replaced by its details."""
-    host = merged.get("host")
-    provenance = lines.mapping(merged.get("provenance")) | lines.mapping(record.get("provenance"))
-    merged |= record
-    if provenance:
-        merged["provenance"] = provenance
-    if isinstance(record.get("host"), dict):
-        details = lines.mapping(record["host"])
-        merged["host_details"] = details
-        merged["host"] = host if isinstance(host, str) else details.get("hostname")
-
-
-def _definitions(record: lines.Record) -> dict[str, Measurement]:
-    rows = record.get("measurements")
-    found = (
-        [measurement.from_record(row) for row in rows if isinstance(row, dict)]
-        if isinstance(rows, list)
-        else []
-    )
-    return {definition.key: definition for definition in found if definition is not None}
-
-
-def _status(facts: Facts, folder: Path, machine: liveness.Here, now: float) -> tuple[Status, bool]:
+def _status(facts: records.Facts, folder: Path, machine: liveness.Here, now: float) -> tuple[Status, bool]:
     end, start = facts.by_type.get("end"), facts.by_type.get("start", {})
     by_own_word = _own_word(facts, start)
     if end is not None:
@@ -145,7 +63,7 @@ def _status(facts: Facts, folder: Path, machine: liveness.Here, now: float) -> t
     return (Status.PAUSED if _paused(folder) else Status.RUNNING), verdict.final
 
 
-def _own_word(facts: Facts, start: lines.Record) -> Status | None:
+def _own_word(facts: records.Facts, start: lines.Record) -> Status | None:
     """Ask the job's own process how it ended: a recorder that only attached cannot know."""
     outcome = facts.told.outcome()
     return None if outcome is None or not start.get("attached") else _ended(outcome)
@@ -168,9 +86,9 @@ def _paused(folder: Path) -> bool:
     return last == "stopped"
 
 
-def _run(facts: Facts, folder: Path, status: Status) -> Run:
+def _run(facts: records.Facts, folder: Path, status: Status) -> Run:
     merged, told = facts.merged, facts.told
-    tags = _tags(told.facts.get("tags")) | _tags(merged.get("tags"))
+    tags = values.tags(told.facts.get("tags")) | values.tags(merged.get("tags"))
     named: lines.Record = {key: merged.get(key) or told.facts.get(key) for key in ("name", "project")}
     texts = _apply(facts.notes, tags, named)
     user = lines.mapping(merged.get("user"))
@@ -179,7 +97,7 @@ def _run(facts: Facts, folder: Path, status: Status) -> Run:
         run_id=lines.text(merged.get("run_id")) or folder.name,
         job_id=lines.text(merged.get("job_id")) or lines.text(merged.get("run_id")) or folder.name,
         status=status,
-        command=_command(merged.get("command")),
+        command=values.command(merged.get("command")),
         cwd=lines.text(merged.get("cwd")),
         name=lines.text(named["name"]),
         project=lines.text(named["project"]),
@@ -197,12 +115,12 @@ def _run(facts: Facts, folder: Path, status: Status) -> Run:
         ended_at=lines.moment(outcome.get("ended_at")),
         wall_seconds=lines.number(merged.get("wall_seconds")),
         samples=lines.whole(merged.get("samples")),
-        summary=_values(merged.get("summary")),
-        results=_results(told.summary),
-        by_command=_shares(merged.get("by_command")),
-        limits=_limits(merged.get("limits")),
+        summary=values.values(merged.get("summary")),
+        results=values.results(told.summary),
+        by_command=values.shares(merged.get("by_command")),
+        limits=values.limits(merged.get("limits")),
         provenance=_provenance(facts),
-        outputs=_outputs(merged.get("outputs")),
+        outputs=values.outputs(merged.get("outputs")),
         folder=str(folder),
         disk_bytes=disk_bytes(folder),
         definitions=facts.definitions,
@@ -210,7 +128,7 @@ def _run(facts: Facts, folder: Path, status: Status) -> Run:
     )
 
 
-def _outcome(facts: Facts) -> lines.Record:
+def _outcome(facts: records.Facts) -> lines.Record:
     """Take the end record, and what the job said itself where an attached recorder could not tell."""
     end = facts.by_type.get("end", {})
     outcome = facts.told.outcome()
@@ -221,30 +139,12 @@ def _outcome(facts: Facts) -> lines.Record:
     return told | {key: value for key, value in end.items() if value is not None}
 
 
-def _tags(raw: object) -> dict[str, str]:
-    """Take tags as names with values, or as the list of words that trackers know."""
-    if isinstance(raw, list):
-        return {str(word): "true" for word in raw}
-    return {str(key): str(value) for key, value in lines.mapping(raw).items()}
-
-
 def _told_context(told: sdkfiles.Told, merged: lines.Record) -> lines.Record:
     names = ("job_type", "argv", "packages", "python", "git", "resumed")
     known = {key: told.facts[key] for key in names if key in told.facts and key not in merged}
     config = lines.mapping(merged.get("config")) | told.config
     pids: lines.Record = {"rank_pids": told.pids} if told.pids else {}
     return known | pids | ({"config": config} if config else {})
-
-
-def _results(summary: lines.Record) -> dict[str, Value]:
-    """Keep what a job said it came to: numbers and words; a number that is not finite by its word."""
-    found: dict[str, Value] = {}
-    for key, value in summary.items():
-        if isinstance(value, str):
-            found[key] = value
-        elif isinstance(value, int | float):
-            found[key] = as_json(value)
-    return found
 
 
 def _context(merged: lines.Record) -> lines.Record:
@@ -274,74 +174,18 @@ def _apply(notes: list[lines.Record], tags: dict[str, str], named: lines.Record)
     return texts
 
 
-def _command(raw: object) -> tuple[str, ...]:
-    return tuple(str(word) for word in raw) if isinstance(raw, list) else ()
-
-
-def _values(raw: object) -> dict[str, Value]:
-    found: dict[str, Value] = {}
-    for key, value in lines.mapping(raw).items():
-        kept = value if isinstance(value, str) else lines.number(value)
-        if kept is not None:
-            found[key] = kept
-    return found
-
-
-def _counts(raw: object) -> dict[str, int]:
-    return {key: n for key, value in lines.mapping(raw).items() if (n := lines.whole(value)) is not None}
-
-
-def _reasons(raw: object) -> dict[str, str]:
-    return {key: str(value) for key, value in lines.mapping(raw).items()}
-
-
-def _limits(raw: object) -> Limits:
-    found = lines.mapping(raw)
-    return Limits(memory_bytes=lines.whole(found.get("memory_bytes")), cpus=lines.number(found.get("cpus")))
-
-
-def _rows(raw: object) -> list[lines.Record]:
-    return [row for row in raw if isinstance(row, dict)] if isinstance(raw, list) else []
-
-
-def _shares(raw: object) -> tuple[CommandShare, ...]:
-    return tuple(
-        CommandShare(
-            command=str(row["command"]),
-            cpu_seconds=lines.number(row.get("cpu_seconds")),
-            peak_rss_bytes=lines.whole(row.get("peak_rss_bytes")),
-            processes=lines.whole(row.get("processes")),
-        )
-        for row in _rows(raw)
-        if "command" in row
-    )
-
-
-def _outputs(raw: object) -> tuple[Output, ...]:
-    return tuple(
-        Output(
-            stream=str(row["stream"]),
-            mode=str(row.get("mode", "captured")),
-            path=str(row.get("path", row["stream"])),
-            offset=lines.whole(row.get("offset")) or 0,
-        )
-        for row in _rows(raw)
-        if "stream" in row
-    )
-
-
-def _provenance(facts: Facts) -> Provenance:
+def _provenance(facts: records.Facts) -> Provenance:
     merged = facts.merged
     found = lines.mapping(merged.get("provenance"))
     selected = found.get("selected")
-    dropped = _counts(merged.get("dropped"))
+    dropped = values.counts(merged.get("dropped"))
     if facts.unreadable:
         dropped[UNREADABLE] = facts.unreadable
     return Provenance(
         selected=tuple(map(str, selected)) if isinstance(selected, list) else (),
-        missing=_reasons(found.get("missing")),
+        missing=values.reasons(found.get("missing")),
         dropped=dropped,
-        inexact=_reasons(merged.get("inexact")),
+        inexact=values.reasons(merged.get("inexact")),
         origin=lines.text(found.get("origin")) or "jobmeter",
     )
 

@@ -13,7 +13,7 @@ from jobmeter.errors import UsageError
 from jobmeter.model.run import LIVE, Run, Status
 from jobmeter.probes import cgroupfs
 from jobmeter.probes.paths import Paths
-from jobmeter.runfolder import reader, sdkfiles
+from jobmeter.runfolder import reader, records, sdkfiles
 from jobmeter.service import index, lifecycle
 from jobmeter.service.quantities import Dimension, parse_quantity
 
@@ -105,7 +105,7 @@ def collect_garbage(home: str, keep: Keep, *, dry_run: bool = False, now: float 
 
 def _release_cgroups(folder: Path) -> None:
     """Remove the cgroups of a run whose recorder was killed before it could; a bundle may name any path."""
-    provenance = reader.read_facts(folder).merged.get("provenance")
+    provenance = records.read(folder).merged.get("provenance")
     noted = provenance.get("own_cgroup") if isinstance(provenance, dict) else None
     paths = Paths()
     for directory in map(str, noted if isinstance(noted, list) else []):

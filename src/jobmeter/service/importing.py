@@ -24,7 +24,7 @@ from jobmeter.errors import JobmeterError, UsageError, reason_of
 from jobmeter.model import moments
 from jobmeter.model.imported import Imported
 from jobmeter.model.view import Event, Step, Window
-from jobmeter.runfolder import reader, writer
+from jobmeter.runfolder import reader, records, writer
 from jobmeter.service import bundles, index, lifecycle
 
 Record = dict[str, object]
@@ -200,7 +200,7 @@ def _free_id(home: Path, imported: Imported) -> tuple[str, bool]:
         folder = index.folder_of(home, run_id)
         if not folder.exists():
             return run_id, False
-        facts = reader.read_facts(folder)
+        facts = records.read(folder)
         origin = facts.merged.get("imported")
         if isinstance(origin, dict) and origin.get("digest") == imported.digest:
             return run_id, True

@@ -15,7 +15,7 @@ from pathlib import Path
 from jobmeter.errors import UsageError, reason_of
 from jobmeter.model import measurement, moments, units
 from jobmeter.model.measurement import Measurement, Unit
-from jobmeter.runfolder import reader
+from jobmeter.runfolder import reader, records
 from jobmeter.service import explain
 
 WHOLE_BYTES = 64 * 1024 * 1024
@@ -96,7 +96,7 @@ def _definitions_beside(path: Path) -> dict[str, Measurement]:
     beside = path.parent
     names = ("run.jsonl", "usage.jsonl", "events.jsonl", "info.json")
     if path.name.removesuffix(".gz") in names and reader.is_run(beside):
-        return reader.read_facts(beside).definitions
+        return records.read(beside).definitions
     return {}
 
 

@@ -1,0 +1,91 @@
+"""What the records and notes of a run folder say, merged in order, before anything is made of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobmeter.model import measurement
+from jobmeter.model.measurement import Measurement
+from jobmeter.runfolder import lines, sdkfiles, tailer
+
+_TYPES = ("start", "context", "end")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the records and notes of a folder say, before anything is made of it."""
+
+    by_type: dict[str, lines.Record]
+    merged: lines.Record
+    definitions: dict[str, Measurement]
+    notes: list[lines.Record]
+    told: sdkfiles.Told
+    unreadable: int
+
+
+def read(folder: Path) -> Facts:
+    """Merge the records of `run.jsonl` and collect `notes.jsonl`."""
+    by_type: dict[str, lines.Record] = {}
+    merged: lines.Record = {}
+    definitions: dict[str, Measurement] = {}
+    unreadable = 0
+    for record in _records(folder, "run.jsonl"):
+        kind = None if record is None else record.get("type")
+        if record is None or not isinstance(kind, str):
+            unreadable += 1
+            continue
+        if kind not in _TYPES:
+            continue  # a newer recorder's record: its meaning is not known here
+        if kind == "start" and "end" in by_type:
+            _reopen(by_type, merged)
+        by_type[kind] = by_type.get(kind, {}) | record
+        _merge(merged, record)
+        definitions |= _definitions(record)
+    notes: list[lines.Record] = []
+    for record in _records(folder, "notes.jsonl"):
+        if record is None:
+            unreadable += 1
+        else:
+            notes.append(record)
+    told = sdkfiles.read(folder)
+    return Facts(by_type, merged, definitions, notes, told, unreadable + told.unreadable)
+
+
+def _reopen(by_type: dict[str, lines.Record], merged: lines.Record) -> None:
+    """A run that began again after its end has not ended: what the end said over earlier records is taken back."""
+    del by_type["end"]
+    merged.clear()
+    for record in by_type.values():
+        _merge(merged, record)
+
+
+def _records(folder: Path, name: str) -> Iterator[lines.Record | None]:
+    """Yield every record, None for a bad line; a torn last line is a record only if it is whole JSON."""
+    for piece in tailer.pieces(folder, name, closed=True):
+        for line in piece.lines:
+            record = lines.record(line)
+            if record is not None or (line.strip() and not piece.torn):
+                yield record
+
+
+def _merge(merged: lines.Record, record: lines.Record) -> None:
+    """Lay a record over what is known; a host name is not replaced by its details."""
+    host = merged.get("host")
+    provenance = lines.mapping(merged.get("provenance")) | lines.mapping(record.get("provenance"))
+    merged |= record
+    if provenance:
+        merged["provenance"] = provenance
+    if isinstance(record.get("host"), dict):
+        details = lines.mapping(record["host"])
+        merged["host_details"] = details
+        merged["host"] = host if isinstance(host, str) else details.get("hostname")
+
+
+def _definitions(record: lines.Record) -> dict[str, Measurement]:
+    rows = record.get("measurements")
+    found = (
+        [measurement.from_record(row) for row in rows if isinstance(row, dict)]
+        if isinstance(rows, list)
+        else []
+    )
+    return {definition.key: definition for definition in found if definition is not None}
