@@ -2,6 +2,7 @@
 
 import json
 import sys
+import zlib
 from pathlib import Path
 
 from support.commands import jobmeter
@@ -59,7 +60,10 @@ def test_its_own_log_is_named_where_no_output_is_kept(home: Home, tmp_path: Path
     log.parent.mkdir(parents=True)
     log.write_text("of an earlier start\n")
     done = home.run("-q", "--capture", "none", sys.executable, "run.py", "cfg.yml", cwd=tmp_path)
-    assert done.run["outputs"] == [{"stream": "log", "mode": "inherited", "path": str(log), "offset": 20}]
+    (row,) = done.run["outputs"]
+    assert (row["stream"], row["mode"], row["path"], row["offset"]) == ("log", "inherited", str(log), 20)
+    written = log.read_bytes()
+    assert (row["end"], row["crc32"]) == (len(written), zlib.crc32(written[20:][-4096:]))
 
 
 def test_steps_are_read_from_its_own_log_where_no_output_is_kept(home: Home, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from pathlib import Path
 
 import pytest
@@ -63,9 +64,10 @@ def test_bytes_pass_exactly_through_files(home: Home, tmp_path: Path) -> None:
     assert (tmp_path / "out").read_bytes() == b"before\n" + RANDOM
     assert int(done.stderr) == (tmp_path / "out").stat().st_ino
     assert not (done.folder / "stdout").exists()
-    assert {"stream": "stdout", "mode": "inherited", "path": f"{tmp_path}/out", "offset": 7} in done.run[
-        "outputs"
-    ]
+    row = {"stream": "stdout", "mode": "inherited", "path": f"{tmp_path}/out", "offset": 7}
+    assert row in records(done.folder)["context"]["outputs"]
+    proof = {"end": 7 + len(RANDOM), "crc32": zlib.crc32(RANDOM[-4096:])}
+    assert row | proof in done.run["outputs"]
     index = [offset for stream, offset, _ in lines(done.folder / "output.index") if stream == "stdout"]
     assert index[-1] == 7 + len(RANDOM)
 
@@ -78,9 +80,9 @@ def test_a_log_that_is_appended_to_is_indexed_from_its_end(home: Home, tmp_path:
             "-q", "sh", "-c", "sleep 0.3; echo one; sleep 0.2; echo two", stdout=target, stderr=target
         )
     assert log.read_bytes() == b"earlier job\n" * 100 + b"one\ntwo\n"
-    assert done.run["outputs"] == [
-        {"stream": "stdout", "mode": "inherited", "path": str(log), "offset": 1200}
-    ]
+    (row,) = done.run["outputs"]
+    assert (row["mode"], row["path"], row["offset"], row["end"]) == ("inherited", str(log), 1200, 1208)
+    assert row["crc32"] == zlib.crc32(b"one\ntwo\n")
     offsets = [offset for stream, offset, _ in lines(done.folder / "output.index")]
     assert offsets == sorted(offsets)
     assert offsets[-1] == 1208

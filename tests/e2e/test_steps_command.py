@@ -102,3 +102,22 @@ def test_a_writer_killed_in_the_middle_of_a_line_loses_that_line_only(tmp_path: 
     shown = json.loads(read(home, "show", "last", "--json"))
     assert (shown["steps"]["count"], shown["steps"]["last_step"]) == (500, 499)
     assert "unreadable_lines" not in shown["provenance"]["dropped"]
+
+
+def test_a_log_that_the_next_run_overwrote_keeps_its_losses_from_the_first(tmp_path: Path) -> None:
+    """`jobmeter run -- train > train.log` twice, indexed late: the second's losses are not the first's."""
+    home, log = tmp_path / "home", tmp_path / "train.log"
+    for loss in ("3.25", "1.50"):
+        printing = f"for n in range(40): print({{'loss': {loss} - n / 1000, 'epoch': n / 10}})"
+        with log.open("wb") as out:
+            words = [sys.executable, "-m", "jobmeter", "run", "-q", "--name", loss, "--home", str(home)]
+            subprocess.run([*words, sys.executable, "-c", printing], stdout=out, check=True)
+    listed = {row["name"]: row for row in json.loads(read(home, "ls", "--json"))}
+    assert listed["1.50"]["steps"]["metrics"]["loss"]["first"] == 1.5
+    assert "steps" not in listed["3.25"]
+    shown = jobmeter(home, "logs", listed["3.25"]["run_id"])
+    assert (shown.code, shown.text) == (2, "")
+    assert shown.complaint.splitlines()[0] == (
+        f"jobmeter: stdout went to {log}, which was overwritten since: its lines are not this run's"
+    )
+    assert read(home, "logs", listed["1.50"]["run_id"]) == log.read_text()

@@ -67,6 +67,9 @@ class CommandShare:
     processes: int | None = None
 
 
+PROOF_BYTES = 4096
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
     """Where one output stream of the job went: `captured` in the folder, or `inherited` as a file."""
@@ -76,6 +79,10 @@ class Output:
     path: str
     offset: int = 0
     """Where in an inherited file the job's first byte stands."""
+    end: int | None = None
+    """Where in an inherited file the job's last byte ends."""
+    crc32: int | None = None
+    """Of the job's last bytes before `end`, at most `PROOF_BYTES`: another run may have written the file anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

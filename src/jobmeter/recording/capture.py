@@ -18,6 +18,8 @@ STREAMS = {1: "stdout", 2: "stderr"}
 INHERIT, PIPE, PTY = "inherit", "pipe", "pty"
 _CHUNK = 65536
 _ATOMIC = 4096
+PROOF_BYTES = 4096
+"""Of what a job wrote last, so much proves later that a file still holds it."""
 _DRAIN_MOST = 1 << 20
 """A pipe holds no more than this, unless root said so."""
 _EAGAIN, _EIO = 11, 5
@@ -174,6 +176,11 @@ class Inherited:
         except OSError:
             return 0  # closed in the meantime
 
+    def ending(self) -> dict[str, object]:
+        """Say how far the job wrote, and what its last bytes were, for who reads the file later."""
+        way = f"/proc/self/fd/{self._fd}"  # leads to the file itself, whatever bears its name by now
+        return _ending(way if os.path.exists(way) else self.path, self.offset, self.indexed)
+
 
 class Followed:
     """A file that the job writes itself, known by its name: it may not be there yet."""
@@ -192,6 +199,30 @@ class Followed:
             return max(os.stat(self.path).st_size, self.indexed)
         except OSError:
             return self.indexed
+
+    def ending(self) -> dict[str, object]:
+        """Say how far the job wrote, and what its last bytes were, for who reads the file later."""
+        return _ending(self.path, self.offset, self.indexed)
+
+
+def _ending(path: str, begin: int, end: int) -> dict[str, object]:
+    known: dict[str, object] = {"end": end}
+    first = max(begin, end - PROOF_BYTES)
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return known  # gone, or ours to write only
+    try:
+        proof = os.pread(fd, end - first, first) if end > first else b""
+    except OSError:
+        return known  # its file system broke
+    finally:
+        os.close(fd)
+    if len(proof) == end - first:
+        from binascii import crc32
+
+        known["crc32"] = crc32(proof)
+    return known
 
 
 class Plan:
@@ -215,6 +246,13 @@ class Plan:
             for i in self.inherited
         ]
         return [*captured, *files]
+
+    def records_at_end(self) -> list[dict[str, object]]:
+        """Say it once more with how far the job wrote; nothing where all that it wrote was captured."""
+        if not self.inherited:
+            return []
+        endings = {file.stream: file.ending() for file in self.inherited}
+        return [{**record, **endings.get(str(record["stream"]), {})} for record in self.records()]
 
 
 def choose(fd: int, wanted: str, pty: str) -> str:

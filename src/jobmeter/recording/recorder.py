@@ -166,6 +166,7 @@ class Recorder:
         facts = guard.attempt(lambda: last_look(children_left), self._broken) or {"samples": 0, "summary": {}}
         self._index_rest()
         guard.attempt(self._note_checkpoints, self._broken)
+        facts.update(_present("outputs", guard.attempt(self._outputs.records_at_end, self._broken)))
         facts.update(_present("dropped", {**self.plan.folder.dropped(), **self._lost_output()}))
         headlines = report.headlines_of(facts)
         end = report.end_record(ending, began=self._timing.began, state=report.status(ending), facts=facts)

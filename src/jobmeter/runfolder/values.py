@@ -80,6 +80,8 @@ def outputs(raw: object) -> tuple[Output, ...]:
             mode=str(row.get("mode", "captured")),
             path=str(row.get("path", row["stream"])),
             offset=lines.whole(row.get("offset")) or 0,
+            end=lines.whole(row.get("end")),
+            crc32=lines.whole(row.get("crc32")),
         )
         for row in _rows(raw)
         if "stream" in row

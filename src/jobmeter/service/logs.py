@@ -1,8 +1,9 @@
 """The job's output read back: captured in the folder, or inherited as a file of the user's own.
 
 Two captured streams are put in order by the arrival times of `output.index`, so their order is as good as
-ten looks a second. What can mislead: an inherited file is not ours; it may be gone, cut or appended to by
-others since. Where the index says how far the job wrote, nothing past that is shown.
+ten looks a second. What can mislead: an inherited file is not ours; it may be gone, cut, overwritten or appended
+to by others since. Where it is known how far the job wrote, nothing past that is shown; where it is known what the
+job wrote last, a file that holds something else there is refused.
 """
 
 import gzip
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from jobmeter.model.run import LIVE, Run
+from jobmeter.model.run import LIVE, PROOF_BYTES, Output, Run
 from jobmeter.runfolder import reader, tailer
 
 BLOCK_BYTES = 1 << 18
@@ -32,6 +33,8 @@ class Channel:
     path: Path
     start: int
     inherited: bool
+    end: int | None = None
+    crc32: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ def channels(run: Run, streams: frozenset[str]) -> list[Channel]:
         return []
     folder = Path(run.folder)
     found = [
-        Channel(output.stream, folder / output.path, output.offset, output.mode == "inherited")
+        _channel(folder, output)
         for output in run.outputs
         if output.stream in streams and (output.mode == "inherited" or "/" not in output.path)
     ]
@@ -70,14 +73,42 @@ def channels(run: Run, streams: frozenset[str]) -> list[Channel]:
     return [channel for channel in reversed(unique.values()) if channel.inherited or _is_kept(channel.path)]
 
 
+def _channel(folder: Path, output: Output) -> Channel:
+    if output.mode != "inherited":
+        return Channel(output.stream, folder / output.path, output.offset, inherited=False)
+    return Channel(
+        output.stream,
+        folder / output.path,
+        output.offset,
+        inherited=True,
+        end=output.end,
+        crc32=output.crc32,
+    )
+
+
 def problem(channel: Channel) -> str | None:
-    """Say why an inherited output can no longer be read in full."""
+    """Say why an inherited output can no longer be read as the job's."""
     size_bytes = _size(channel.path)
     if size_bytes is None:
         return "is gone or cannot be read"
     if size_bytes < channel.start:
         return "is shorter than when the job began: it was replaced or cut"
+    if _is_overwritten(channel):
+        return "was overwritten since: its lines are not this run's"
     return None
+
+
+def _is_overwritten(channel: Channel) -> bool:
+    """Compare the last bytes of the job with what stands in their place."""
+    if channel.end is None or channel.crc32 is None:
+        return False  # a run that was lost proved nothing
+    first = max(channel.start, channel.end - PROOF_BYTES)
+    try:
+        with _open(channel.path) as file:
+            proof = os.pread(file.fileno(), max(0, channel.end - first), first)
+    except OSError:
+        return True  # gone since it was looked for
+    return zlib.crc32(proof) != channel.crc32
 
 
 def is_live(run: Run) -> bool:
@@ -161,6 +192,8 @@ class LogReader:
         for channel, file in self._files.items():
             begin = self._position[channel]
             size_bytes = os.fstat(file.fileno()).st_size
+            if channel.end is not None:
+                size_bytes = min(size_bytes, channel.end)
             marks = self._marks[channel]
             for offset, timestamp in marks:
                 if begin < offset <= size_bytes:

@@ -108,19 +108,20 @@ def position_name(stream: str) -> str:
 
 
 def channels(run: Run) -> list[logs.Channel]:
-    """List the outputs that can be searched, stderr first; a file of somebody else's is not the job's."""
+    """List the outputs that can be searched, stderr first; a file of others or of a later run is not the job's."""
     if run.provenance.origin != OWN_ORIGIN and any(Path(run.folder or "").glob("steps*.jsonl*")):
         return []  # the steps of an imported log were read from this very text
-    found = [one for one in logs.channels(run, STREAMS) if not one.inherited or _is_own(one.path)]
+    found = [one for one in logs.channels(run, STREAMS) if not one.inherited or _is_own(one)]
     return sorted(found, key=lambda channel: channel.stream)
 
 
-def _is_own(path: Path) -> bool:
+def _is_own(channel: logs.Channel) -> bool:
     try:
-        status = os.stat(path)
+        status = os.stat(channel.path)
     except OSError:
         return False
-    return stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid()
+    mine = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid()
+    return mine and logs.problem(channel) is None
 
 
 class OutputReader:
@@ -257,7 +258,7 @@ def _end(channel: logs.Channel, marks: "_Marks", *, closed: bool) -> int:
     if closed and not channel.inherited:
         return _FAR
     # behind the last byte the job was seen to write, a file of the user's own is not the job's
-    return marks.last_offset
+    return marks.last_offset if channel.end is None else min(marks.last_offset, channel.end)
 
 
 class _Marks:

@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from jobmeter.model import run
 from jobmeter.recording import capture
 from jobmeter.recording.terminal import Terminal
 
@@ -168,3 +170,43 @@ def test_a_file_that_was_closed_meanwhile_stands_at_its_beginning(tmp_path: Path
     assert (file.offset, file.path, file.position()) == (5, str(tmp_path / "out"), 5)
     os.close(fd)
     assert file.position() == 0
+
+
+def test_what_the_job_wrote_last_is_proved_even_if_its_file_lost_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT)
+    os.write(fd, b"before")
+    file = capture.Inherited("stdout", fd)
+    os.write(fd, b"x" * 9000)
+    path.unlink()
+    path.write_bytes(b"another job's")
+    file.indexed = file.position()
+    assert file.ending() == {"end": 9006, "crc32": zlib.crc32(b"x" * 4096)}
+    os.close(fd)
+
+
+def test_the_proof_does_not_reach_back_before_the_job(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    path.write_bytes(b"before")
+    file = capture.Followed("log", str(path))
+    assert file.ending() == {"end": 6, "crc32": 0}
+    path.write_bytes(b"before it")
+    file.indexed = file.position()
+    assert file.ending() == {"end": 9, "crc32": zlib.crc32(b" it")}
+
+
+def test_a_file_that_cannot_be_read_any_more_proves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    path.write_bytes(b"12345")
+    file = capture.Followed("log", str(path))
+    file.offset = 0
+    path.write_bytes(b"123")
+    assert file.ending() == {"end": 5}
+    path.unlink()
+    assert file.ending() == {"end": 5}
+    path.mkdir()
+    assert file.ending() == {"end": 5}
+
+
+def test_recorder_and_readers_prove_by_as_many_bytes() -> None:
+    assert capture.PROOF_BYTES == run.PROOF_BYTES

@@ -1,6 +1,7 @@
 """The job's output read back from captured and inherited files."""
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -143,6 +144,46 @@ def test_a_vanished_or_cut_file_is_named_as_such(tmp_path: Path) -> None:
     assert logs.problem(channel) == "is shorter than when the job began: it was replaced or cut"
     target.write_bytes(b"123456789")
     assert logs.problem(channel) is None
+
+
+def wrote(target: Path, offset: int, data: bytes) -> Run:
+    """Make a run whose recorder saw it write these bytes, and no more, into a file of the user's own."""
+    row: dict[str, object] = {"stream": "stdout", "mode": "inherited", "path": str(target), "offset": offset}
+    proof = {"end": offset + len(data), "crc32": zlib.crc32(data[-4096:])}
+    folder = folders.write_run(
+        target.parent / "home", seconds=1, context={"outputs": [row]}, end={"outputs": [row | proof]}
+    )
+    (folder / "stdout").unlink()
+    return reader.read_run(folder)
+
+
+@pytest.mark.parametrize("length", [4, 4096, 9000])
+def test_a_file_that_a_later_run_overwrote_is_refused(tmp_path: Path, length: int) -> None:
+    target = tmp_path / "train.log"
+    (channel,) = logs.channels(wrote(target, 7, b"x" * length), BOTH)
+    target.write_bytes(b"before\n" + b"x" * length)
+    assert logs.problem(channel) is None
+    for later in (b"before\n" + b"y" * length, b"before\n" + b"x" * (length - 1), b"y" * 20_000):
+        target.write_bytes(later)
+        assert logs.problem(channel) == "was overwritten since: its lines are not this run's"
+
+
+def test_what_others_append_behind_the_job_is_not_shown(tmp_path: Path) -> None:
+    target = tmp_path / "slurm-17.out"
+    run = wrote(target, 7, b"ours\n")
+    target.write_bytes(b"before\nours\nafter\n")
+    (channel,) = logs.channels(run, BOTH)
+    assert logs.problem(channel) is None
+    assert read_all(run) == b"ours\n"
+
+
+def test_a_job_that_wrote_nothing_is_not_overwritten(tmp_path: Path) -> None:
+    target = tmp_path / "nothing.out"
+    target.write_bytes(b"of a later job\n")
+    run = wrote(target, 0, b"")
+    (channel,) = logs.channels(run, BOTH)
+    assert logs.problem(channel) is None
+    assert read_all(run) == b""
 
 
 def test_a_run_without_context_shows_what_is_in_its_folder(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -181,6 +182,27 @@ def test_a_file_that_belongs_to_somebody_else_is_not_the_jobs(
     assert look(run, {}) == ([], True)
     shared.unlink()
     assert look(run, {}) == ([], True)
+
+
+def test_a_later_run_that_overwrote_the_file_gives_this_one_no_steps(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_bytes(b"step 1\nstep 2\n")
+    output = Output(
+        stream="stdout", mode="inherited", path=str(log), end=14, crc32=zlib.crc32(b"step 1\nstep 2\n")
+    )
+    run = run_in(tmp_path, output)
+    mark(tmp_path, "stdout", 14, 1.0)
+    assert [step.step for step in look(run, {}, closed=True)[0]] == [1, 2]
+    log.write_bytes(b"step 7\nstep 8\nstep 9\n")
+    assert look(run, {}, closed=True) == ([], True)
+
+
+def test_an_output_is_not_read_past_its_end(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_bytes(b"step 1\nstep 2\n")
+    run = run_in(tmp_path, Output(stream="stdout", mode="inherited", path=str(log), end=7))
+    mark(tmp_path, "stdout", 14, 1.0)
+    assert [step.step for step in look(run, {}, closed=True)[0]] == [1]
 
 
 def test_a_compressed_output_is_read_on(tmp_path: Path) -> None:
