@@ -1,5 +1,6 @@
 """All that analysis, plots and exporters may see of a run: pure values, no files, no clocks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jobmeter.model.report import LogError
@@ -22,14 +23,14 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One key of one instance over the run."""
+    """One key of one instance over the run; stores give machine words (`array`), which numpy takes as they are."""
 
     key: str
     instance: str
-    times: tuple[float, ...]
+    times: Sequence[float]
     """Wall clock seconds since the epoch, rising."""
-    values: tuple[float, ...]
-    spans: tuple[float, ...] | None = None
+    values: Sequence[float]
+    spans: Sequence[float] | None = None
     """Seconds each counter delta covers, so that a rate is values / spans; None for gauges."""
 
 

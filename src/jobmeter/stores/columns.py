@@ -4,6 +4,7 @@ Only numbers become columns. Labels live on in process rows, and tallies in the 
 """
 
 import math
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
@@ -127,9 +128,9 @@ def times(windows: Sequence[Window], places: Places) -> list[float]:
     return [windows[place].timestamp for place in places]
 
 
-def rising(moments: Iterable[Number]) -> tuple[float, ...]:
+def rising(moments: Iterable[Number]) -> "array[float]":
     """Hold the time still where the wall clock was set back: a line is never drawn backwards."""
-    return tuple(accumulate(moments, max))
+    return array("d", accumulate(moments, max))
 
 
 def spans(windows: Sequence[Window], source: str, places: Places) -> list[float] | None:

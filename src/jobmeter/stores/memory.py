@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobmeter.model.run import Run, Status, Value
-from jobmeter.model.steps import Step, StepTable
+from jobmeter.model.steps import Step, StepTable, packed
 from jobmeter.model.view import Event, Process, Series, Window
 from jobmeter.stores import (
     PROCESS_WINDOWS,
@@ -130,8 +130,8 @@ class MemoryStore:
             key=key,
             instance=instance,
             times=columns.rising(columns.times(windows, column.places)),
-            values=tuple(column.values),
-            spans=None if covered is None else tuple(covered),
+            values=packed(column.values),
+            spans=None if covered is None else packed(covered),
         )
 
     def _columns(self, run_id: str, windows: list[Window]) -> list[columns.Column]:

@@ -12,14 +12,17 @@ from dataclasses import dataclass, field
 
 import apsw
 
+from jobmeter.model.steps import packed
 from jobmeter.model.view import Series, Window
-from jobmeter.stores import PROCESS_WINDOWS, Statistics, codec, columns, rows, seen, tails
+from jobmeter.stores import PROCESS_WINDOWS, Statistics, arrays, codec, columns, rows, seen, tails
 
 JOB = ""
 INSTANCES = "*"
 BLOCK_WINDOWS = {JOB: 600, INSTANCES: 300}
 LEAST_CHUNK_WINDOWS = 64
 _INT64 = 2**63
+EVERYTHING = (-math.inf, math.inf)
+"""All moments."""
 
 _TAIL_SIZE = (
     "SELECT coalesce(sum(windows), 0), coalesce(max(sequence), 0) FROM tail WHERE run_id = ? AND stream = ?"
@@ -40,7 +43,7 @@ _AXIS_READ = "SELECT blob FROM axis WHERE axis_id = ?"
 _CHUNK_ADD = """INSERT INTO chunk
     (series_id, t0, t1, n, measured, low, high, total, last, times_id, spans_id, blob)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_CHUNKS = """SELECT series.key, series.instance, chunk.times_id, chunk.spans_id, chunk.blob
+_CHUNKS = """SELECT series.key, series.instance, chunk.n, chunk.times_id, chunk.spans_id, chunk.blob
     FROM series JOIN chunk ON chunk.series_id = series.series_id
     WHERE series.run_id = ?1 AND (?2 IS NULL OR series.key IN (SELECT value FROM json_each(?2)))
       AND chunk.t1 >= ?3 AND chunk.t0 <= ?4
@@ -53,7 +56,7 @@ _HEADERS = """SELECT series.key, series.instance,
 
 _Stored = int | float | None
 """A number as SQLite keeps it: NaN becomes null there."""
-_ChunkRow = tuple[str, str, int, int | None, bytes]
+_ChunkRow = tuple[str, str, int, int, int | None, bytes]
 _HeaderRow = tuple[str, str, int, _Stored, _Stored, _Stored, _Stored]
 
 
@@ -186,35 +189,45 @@ def _storable(value: codec.Number) -> codec.Number:
     return value if isinstance(value, float) or -_INT64 <= value < _INT64 else float(value)
 
 
+_Axes = tuple[int | columns.Places, ...]
+"""Where the times of a series are: stored axes, then the places of windows that wait."""
+
+
 @dataclass(slots=True)
 class _Points:
-    """One series while it is put together; `spans` is None once a stretch has none."""
+    """One series while it is put together, stretch by stretch; `spans` is None once a stretch has none."""
 
-    times: list[codec.Number] = field(default_factory=list)
-    values: list[codec.Number] = field(default_factory=list)
-    spans: list[codec.Number] | None = field(default_factory=list)
+    axes: list[int | columns.Places] = field(default_factory=list)
+    times: list[Sequence[codec.Number]] = field(default_factory=list)
+    values: list[Sequence[codec.Number]] = field(default_factory=list)
+    spans: list[Sequence[codec.Number]] | None = field(default_factory=list)
 
     def add(
         self,
+        axis: int | columns.Places,
         times: Sequence[codec.Number],
         values: Sequence[codec.Number],
         spans: Sequence[codec.Number] | None,
     ) -> None:
         if not len(times) == len(values) == len(times if spans is None else spans):
             raise codec.DamagedBlobError("a chunk and its axis differ in length")
-        self.times += times
-        self.values += values
-        self.spans = None if spans is None or self.spans is None else [*self.spans, *spans]
+        self.axes.append(axis)
+        self.times.append(times)
+        self.values.append(values)
+        if spans is None or self.spans is None:
+            self.spans = None
+        else:
+            self.spans.append(spans)
 
-    def series(self, name: columns.Name, between: tuple[float, float], *, spans: bool) -> Series:
-        inside = [place for place, moment in enumerate(self.times) if between[0] <= moment <= between[1]]
-        covered = self.spans if spans else None
-        return Series(
-            key=name[0],
-            instance=name[1],
-            times=columns.rising(self.times[place] for place in inside),
-            values=tuple(self.values[place] for place in inside),
-            spans=None if covered is None else tuple(covered[place] for place in inside),
+    def inside(self, between: tuple[float, float]) -> "_Points":
+        """Leave out the points of other moments."""
+        times, values = arrays.join(self.times), arrays.join(self.values)
+        kept = [place for place, moment in enumerate(times) if between[0] <= moment <= between[1]]
+        spans = None if self.spans is None else arrays.join(self.spans)
+        return _Points(
+            times=[packed([times[place] for place in kept])],
+            values=[packed([values[place] for place in kept])],
+            spans=None if spans is None else [packed([spans[place] for place in kept])],
         )
 
 
@@ -224,36 +237,66 @@ class PointReader:
     def __init__(self, connection: apsw.Connection, run_id: str) -> None:
         self._connection = connection
         self._run_id = run_id
+        self._stored: dict[int, Sequence[codec.Number]] = {}
+        self._joined: dict[_Axes, Sequence[float]] = {}
 
     def series(
         self, keys: Collection[str] | None, counters: Collection[str], between: tuple[float, float]
     ) -> list[Series]:
         """Put series together from chunks and tail."""
         found: dict[columns.Name, _Points] = {}
-        axes: dict[int, list[codec.Number]] = {}
         wanted = None if keys is None else json.dumps(sorted(keys))
         sealed = rows.select(self._connection, _CHUNKS, (self._run_id, wanted, *between), list[_ChunkRow])
-        for key, instance, times_id, spans_id, blob in sealed:
-            spans = self._axis(axes, spans_id) if key in counters and spans_id is not None else None
+        decode = arrays.decoder(sum(row[2] for row in sealed))
+        for key, instance, _, times_id, spans_id, blob in sealed:
+            spans = self._axis(spans_id, decode) if key in counters and spans_id is not None else None
             points = found.setdefault((key, instance), _Points())
-            points.add(self._axis(axes, times_id), codec.decode(blob), spans)
+            points.add(times_id, self._axis(times_id, decode), decode(blob), spans)
         windows, young = self._tail()
         for column in columns.columns(windows):
             if column.name[1] in young or (keys is not None and column.name[0] not in keys):
                 continue
             times = columns.times(windows, column.places)
             covered = columns.spans(windows, columns.source_of(column.name[0]), column.places)
-            found.setdefault(column.name, _Points()).add(times, column.values, covered)
-        made = [found[name].series(name, between, spans=name[0] in counters) for name in sorted(found)]
+            points = found.setdefault(column.name, _Points())
+            points.add(
+                column.places,
+                packed(times),
+                packed(column.values),
+                None if covered is None else packed(covered),
+            )
+        made = [self._series(name, found[name], counters, between) for name in sorted(found)]
         return [series for series in made if series.times]
 
-    def _axis(self, axes: dict[int, list[codec.Number]], axis_id: int) -> list[codec.Number]:
-        if axis_id not in axes:
+    def _series(
+        self, name: columns.Name, points: _Points, counters: Collection[str], between: tuple[float, float]
+    ) -> Series:
+        chosen = points if between == EVERYTHING else points.inside(between)
+        spans = chosen.spans if name[0] in counters else None
+        return Series(
+            key=name[0],
+            instance=name[1],
+            times=self._times(chosen),
+            values=arrays.join(chosen.values),
+            spans=None if spans is None else arrays.join(spans),
+        )
+
+    def _times(self, points: _Points) -> Sequence[float]:
+        """Join the times of a series; those that were sampled together share them."""
+        axes = tuple(points.axes)
+        if not axes:
+            return columns.rising(arrays.join(points.times))
+        if axes not in self._joined:
+            self._joined[axes] = columns.rising(arrays.join(points.times))
+        return self._joined[axes]
+
+    def _axis(self, axis_id: int, decode: arrays.Decode) -> Sequence[codec.Number]:
+        if axis_id not in self._stored:
             found = rows.select(self._connection, _AXIS_READ, (axis_id,), list[tuple[bytes]])
             if not found:
                 raise codec.DamagedBlobError("an axis is missing")
-            axes[axis_id] = codec.decode(found[0][0])
-        return axes[axis_id]
+            self._stored[axis_id] = decode(found[0][0])
+        return self._stored[axis_id]
 
     def _tail(self) -> tuple[list[Window], set[str]]:
         """Read the windows that wait, oldest first for every series, and who is too young for one."""

@@ -5,7 +5,6 @@ because a reader that does so at the same time is how databases of older SQLite 
 """
 
 import fcntl
-import math
 import os
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -42,7 +41,6 @@ from jobmeter.stores import (
 
 _BUSY_MS = 5000
 _CHECKPOINT_PAGES = 1000
-_EVERYTHING = (-math.inf, math.inf)
 _WRONG_TYPE = (msgspec.ValidationError, UnicodeDecodeError)
 """A flipped bit can make a number of a text, or end a text early."""
 _OPERATION = (
@@ -302,7 +300,7 @@ class SqliteStore:
     ) -> list[Series]:
         with self._guard(), self._snapshot():
             reader = points.PointReader(self._connection, run_id)
-            return reader.series(keys, counters, between or _EVERYTHING)
+            return reader.series(keys, counters, between or points.EVERYTHING)
 
     def statistics(self, run_id: str) -> dict[tuple[str, str], Statistics]:
         with self._guard(), self._snapshot():

@@ -65,7 +65,7 @@ def test_spans_are_free_of_float_noise() -> None:
 
 
 def test_time_never_goes_backwards() -> None:
-    assert columns.rising([1.0, 2.0, 1.5, 3.0]) == (1.0, 2.0, 2.0, 3.0)
+    assert list(columns.rising([1.0, 2.0, 1.5, 3.0])) == [1.0, 2.0, 2.0, 3.0]
 
 
 def test_statistics_leave_nan_out() -> None:
