@@ -102,17 +102,30 @@ def memory_peak(summary: "Summary", inexact: "Mapping[str, str]") -> "Figures | 
 
 
 def _charged_peak(summary: "Summary", charged: float) -> "Figures":
-    """Bound it by the own cgroup: what was charged, less what of it was only cached."""
-    # sizes of processes contain library pages that were charged to whoever loaded them first
-    low, low_keys = _largest(summary, ("cgroup_peak_mem_unreclaimable", "wait_maxrss"))
+    """Bound it by the own cgroup: what was charged, less what of it was only cached.
+
+    A page is charged to whoever touched it first: a process may hold libraries, a mapped file or shared memory
+    that another cgroup pays for. Where one process held more than the whole job was charged, its size is what
+    the job would be charged where it runs alone: the charge is no upper bound then.
+    """
+    held = _number(summary, "cgroup_peak_mem_unreclaimable") or 0.0
+    largest = _number(summary, "wait_maxrss") or 0.0
     cache = _number(summary, "cgroup_peak_mem_file") or 0.0
-    exact = low >= charged * 0.98
-    if low >= charged:
-        return _figures(charged, charged, charged, ["cgroup_mem_peak"], exact=exact)
+    if held >= charged:
+        # read one after the other: it grew in between
+        return _bounded(held, held, max(held, largest), ["cgroup_peak_mem_unreclaimable"])
+    if largest >= charged:
+        return _bounded(charged, max(held, charged - cache), largest, ["cgroup_mem_peak"])
+    low, low_keys = _largest(summary, ("cgroup_peak_mem_unreclaimable", "wait_maxrss"))
     if low >= charged - cache:
-        return _figures(low, low, charged, low_keys, exact=exact)
+        return _bounded(low, low, charged, low_keys)
     keys = ["cgroup_mem_peak", "cgroup_peak_mem_file"] if cache else ["cgroup_mem_peak"]
-    return _figures(charged - cache, low, charged, keys, exact=exact)
+    return _bounded(charged - cache, low, charged, keys)
+
+
+def _bounded(value: float, low: float, high: float, keys: list[str]) -> "Figures":
+    """Call exact what is bounded to 2 %: readings of one moment are not quite of one moment."""
+    return _figures(value, low, high, keys, exact=low >= high * 0.98)
 
 
 _LOW_KEYS = (

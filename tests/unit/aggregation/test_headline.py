@@ -108,16 +108,44 @@ def test_what_was_needed_outweighs_what_the_cache_leaves() -> None:
     }
 
 
-def test_a_process_cannot_need_more_than_was_charged() -> None:
-    """Memory a process shares with others may be charged to them."""
+def test_a_process_that_held_more_than_was_charged_may_need_it() -> None:
+    """Pages that were charged to whoever touched them first are charged to the job where it runs alone."""
     found = headline.memory_peak({"cgroup_mem_peak": 100 * MIB, "wait_maxrss": 300 * MIB}, {})
     assert found == {
         "value": 100 * MIB,
         "low": 100 * MIB,
-        "high": 100 * MIB,
+        "high": 300 * MIB,
         "keys": ["cgroup_mem_peak"],
-        "exact": True,
+        "exact": False,
     }
+
+
+def test_library_pages_charged_elsewhere_leave_a_large_job_exact() -> None:
+    found = headline.memory_peak({"cgroup_mem_peak": 1000 * MIB, "wait_maxrss": 1006 * MIB}, {})
+    assert found is not None
+    assert (found["value"], found["high"], found["exact"]) == (1000 * MIB, 1006 * MIB, True)
+
+
+def test_cache_within_the_charge_is_not_what_the_job_needs_at_least() -> None:
+    summary = {
+        "cgroup_mem_peak": 100 * MIB,
+        "cgroup_peak_mem_file": 60 * MIB,
+        "cgroup_peak_mem_unreclaimable": 35 * MIB,
+        "wait_maxrss": 101 * MIB,
+    }
+    found = headline.memory_peak(summary, {})
+    assert found is not None
+    assert (found["value"], found["low"], found["high"]) == (100 * MIB, 40 * MIB, 101 * MIB)
+    assert found["exact"] is False
+
+
+def test_unreclaimable_memory_read_above_the_charged_peak_is_the_peak() -> None:
+    """The two are read one after the other: growth in between is no more cache than the rest."""
+    summary = {"cgroup_mem_peak": 100 * MIB, "cgroup_peak_mem_unreclaimable": 101 * MIB}
+    found = headline.memory_peak(summary, {})
+    assert found is not None
+    assert (found["value"], found["low"], found["high"]) == (101 * MIB, 101 * MIB, 101 * MIB)
+    assert found["exact"] is True
 
 
 def test_a_charged_peak_alone_is_an_upper_bound() -> None:
