@@ -14,7 +14,7 @@ from jobmeter.model.measurement import Kind
 from jobmeter.model.run import Run, Status
 from jobmeter.model.view import Event, Process, Window
 from jobmeter.runfolder import reader
-from jobmeter.stores import Batch, Position, Ranks, Store, memory
+from jobmeter.stores import Batch, Position, Ranks, Store, StoredReport, memory
 from support import folders
 
 RUN_ID = folders.RUN_ID
@@ -343,3 +343,46 @@ def test_writing_can_be_claimed(store: Store) -> None:
     with store.writing(0.1):
         store.forget(RUN_ID)
     assert store.run_ids() == set()
+
+
+def report(**changes: object) -> StoredReport:
+    known: dict[str, object] = {"rules": "r1", "inputs": "i1", "document": b'{"health":"good"}'}
+    return StoredReport(**(known | changes))  # type: ignore[arg-type]
+
+
+def test_a_report_comes_back_as_it_was(store: Store) -> None:
+    store.append(batch())
+    assert store.report(RUN_ID) is None
+    store.put_report(RUN_ID, report())
+    assert store.report(RUN_ID) == report()
+
+
+def test_a_later_report_takes_the_place_of_the_earlier_one(store: Store) -> None:
+    store.append(batch())
+    store.put_report(RUN_ID, report())
+    store.put_report(RUN_ID, report(rules="r2", inputs="i2", document=b"\x00\xff"))
+    assert store.report(RUN_ID) == report(rules="r2", inputs="i2", document=b"\x00\xff")
+
+
+def test_a_report_outlives_more_bytes_of_its_run_and_goes_with_the_run(store: Store) -> None:
+    store.append(batch())
+    store.put_report(RUN_ID, report())
+    store.append(batch(windows=[at(1, {("a_x", ""): 1})]))
+    assert store.report(RUN_ID) == report()
+    store.forget(RUN_ID)
+    assert store.report(RUN_ID) is None
+
+
+def test_runs_of_the_same_work_are_found_by_its_key_newest_first(store: Store) -> None:
+    for run_id, started, key in (("a", 1.0, "p:train"), ("b", 3.0, "p:train"), ("c", 2.0, "other")):
+        store.append(batch(make_run(run_id, started_at=started), job_key=key))
+    store.append(batch(make_run("d", started_at=4.0)))
+    assert store.of_key("p:train") == ["b", "a"]
+    assert store.of_key("nobody") == []
+    assert store.of_key("") == []
+
+
+def test_the_key_of_a_run_can_change(store: Store) -> None:
+    store.append(batch(job_key="before"))
+    store.append(batch(job_key="after"))
+    assert (store.of_key("before"), store.of_key("after")) == ([], [RUN_ID])

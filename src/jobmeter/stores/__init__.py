@@ -51,6 +51,8 @@ class Batch:
     """The run cannot change any more; the last batch of a run says so."""
     fields: Mapping[str, object]
     """The run's named fields, less its summary: what filters and sorting ask."""
+    job_key: str = ""
+    """What runs of the same work have in common; empty where that is not known."""
     windows: Sequence[Window] = ()
     events: Sequence[Event] = ()
     steps: Mapping[str, Sequence[Step]] = field(default_factory=dict)
@@ -115,6 +117,17 @@ class StepStatistics:
     metrics: dict[str, MetricStatistics]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredReport:
+    """What analysis said of a run, and what it was made of: no longer valid once either is another."""
+
+    rules: str
+    """Which detectors, rules and readers spoke."""
+    inputs: str
+    """What they were shown."""
+    document: bytes
+
+
 class Store(Protocol):
     """What a back end must do. Reading sees one moment; writing needs `writing`."""
 
@@ -160,6 +173,9 @@ class Store(Protocol):
     def of_job(self, job_id: str) -> list[str]:
         """Name the runs that share a job, newest first."""
 
+    def of_key(self, job_key: str) -> list[str]:
+        """Name the runs of the same work, newest first."""
+
     def series(
         self,
         run_id: str,
@@ -195,6 +211,12 @@ class Store(Protocol):
 
     def ranks(self, run_id: str) -> Ranks:
         """Say which ranks a run's processes were started as."""
+
+    def report(self, run_id: str) -> StoredReport | None:
+        """Read what analysis said of a run."""
+
+    def put_report(self, run_id: str, report: StoredReport) -> None:
+        """Keep what analysis says of a run, in place of what it said before."""
 
     def close(self) -> None:
         """Give files and locks back."""

@@ -16,6 +16,7 @@ from jobmeter.stores import (
     Ranks,
     Statistics,
     StepStatistics,
+    StoredReport,
     columns,
     seen,
     stepcolumns,
@@ -27,6 +28,7 @@ class _Entry:
     run: Run
     final: bool
     fields: dict[str, object]
+    job_key: str = ""
     windows: list[Window] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     steps: dict[stepcolumns.Stream, list[Step]] = field(default_factory=dict)
@@ -38,6 +40,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._entries: dict[str, _Entry] = {}
         self._positions: dict[str, dict[str, Position]] = {}
+        self._reports: dict[str, StoredReport] = {}
 
     def writing(self, wait_seconds: float) -> AbstractContextManager[None]:
         del wait_seconds  # nobody else can see this store
@@ -50,6 +53,7 @@ class MemoryStore:
             return False
         entry = self._entries.setdefault(run_id, _Entry(batch.run, batch.final, {}))
         entry.run, entry.final, entry.fields = batch.run, batch.final, dict(batch.fields)
+        entry.job_key = batch.job_key
         entry.windows += map(columns.cleaned, batch.windows)
         entry.events += batch.events
         for stream, steps in stepcolumns.streams(batch.steps).items():
@@ -60,6 +64,7 @@ class MemoryStore:
     def forget(self, run_id: str) -> None:
         self._entries.pop(run_id, None)
         self._positions.pop(run_id, None)
+        self._reports.pop(run_id, None)
 
     def run_ids(self) -> set[str]:
         return set(self._entries)
@@ -99,6 +104,9 @@ class MemoryStore:
 
     def of_job(self, job_id: str) -> list[str]:
         return [entry.run.run_id for entry in self._newest() if entry.run.job_id == job_id]
+
+    def of_key(self, job_key: str) -> list[str]:
+        return [entry.run.run_id for entry in self._newest() if job_key and entry.job_key == job_key]
 
     def _newest(self) -> list[_Entry]:
         def age(entry: _Entry) -> tuple[float, str]:
@@ -189,9 +197,16 @@ class MemoryStore:
             return {}
         return seen.fold(entry.windows, seen.counted_tool(entry.run, entry.windows))
 
+    def report(self, run_id: str) -> StoredReport | None:
+        return self._reports.get(run_id)
+
+    def put_report(self, run_id: str, report: StoredReport) -> None:
+        self._reports[run_id] = report
+
     def close(self) -> None:
         self._entries.clear()
         self._positions.clear()
+        self._reports.clear()
 
 
 def open_store(path: Path) -> MemoryStore:

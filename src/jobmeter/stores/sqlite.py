@@ -4,9 +4,7 @@ The file must lie on a local disk: WAL does not work on network file systems. On
 because a reader that does so at the same time is how databases of older SQLite versions were corrupted.
 """
 
-import fcntl
 import os
-import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
@@ -27,10 +25,11 @@ from jobmeter.stores import (
     Ranks,
     Statistics,
     StepStatistics,
-    checksums,
+    StoredReport,
     codec,
     columns,
     documents,
+    files,
     migrate,
     points,
     rows,
@@ -39,7 +38,6 @@ from jobmeter.stores import (
     stepcolumns,
 )
 
-_BUSY_MS = 5000
 _CHECKPOINT_PAGES = 1000
 _WRONG_TYPE = (msgspec.ValidationError, UnicodeDecodeError)
 """A flipped bit can make a number of a text, or end a text early."""
@@ -56,10 +54,10 @@ _DAMAGED_PAGE = (apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLI
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.MismatchError, apsw.FormatError)
 
 _RUN_PUT = """INSERT INTO run
-        (run_id, job_id, status, started_at, final, fields, brief, detail)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        (run_id, job_id, status, started_at, final, fields, brief, detail, job_key)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (run_id) DO UPDATE SET job_id = excluded.job_id, status = excluded.status,
-        started_at = excluded.started_at, final = excluded.final,
+        started_at = excluded.started_at, final = excluded.final, job_key = excluded.job_key,
         fields = excluded.fields, brief = excluded.brief, detail = excluded.detail"""
 _RUN_IDS = "SELECT run_id FROM run"
 _RUN_UNFINISHED = "SELECT run_id, status FROM run WHERE final = 0 ORDER BY run_id"
@@ -73,6 +71,12 @@ _RUN_PREFIX = """SELECT run_id FROM run WHERE substr(run_id, 1, length(?1)) = ?1
     ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT ?2"""
 _RUN_OF_JOB = """SELECT run_id FROM run WHERE job_id = ?
     ORDER BY started_at DESC NULLS LAST, run_id DESC"""
+_RUN_OF_KEY = """SELECT run_id FROM run WHERE job_key = ? AND job_key <> ''
+    ORDER BY started_at DESC NULLS LAST, run_id DESC"""
+_REPORT_READ = "SELECT rules, inputs, document FROM report WHERE run_id = ?"
+_REPORT_PUT = """INSERT INTO report (run_id, rules, inputs, document) VALUES (?, ?, ?, ?)
+    ON CONFLICT (run_id) DO UPDATE SET
+        rules = excluded.rules, inputs = excluded.inputs, document = excluded.document"""
 _SOURCE_READ = "SELECT file, byte_offset, bad_lines, state FROM source WHERE run_id = ?"
 _SOURCE_PUT = """INSERT INTO source (run_id, file, byte_offset, bad_lines, state) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (run_id, file) DO UPDATE SET
@@ -108,6 +112,7 @@ _FORGET = (
     "DELETE FROM tail WHERE run_id = ?",
     "DELETE FROM process WHERE run_id = ?",
     "DELETE FROM event WHERE run_id = ?",
+    "DELETE FROM report WHERE run_id = ?",
     "DELETE FROM source WHERE run_id = ?",
     "DELETE FROM run WHERE run_id = ?",
 )
@@ -126,7 +131,7 @@ class SqliteStore:
     def __init__(self, path: Path) -> None:
         self._path = path
         with self._guard():
-            self._connection = _connect(path)
+            self._connection = files.connect(path)
         self._newer = migrate.is_newer(self._connection)
 
     @contextmanager
@@ -150,7 +155,7 @@ class SqliteStore:
     @contextmanager
     def writing(self, wait_seconds: float) -> Iterator[None]:
         migrate.require_known(self._connection, str(self._path))
-        lock = _lock(self._path.with_suffix(".lock"), wait_seconds)
+        lock = files.lock(self._path.with_suffix(".lock"), wait_seconds)
         try:
             # those who lock the file without asking for the writer's lock are waited for just as long
             self._connection.set_busy_timeout(round(wait_seconds * 1000))
@@ -159,7 +164,7 @@ class SqliteStore:
             self._checkpoint()
         finally:
             self._connection.wal_autocheckpoint(0)
-            self._connection.set_busy_timeout(_BUSY_MS)
+            self._connection.set_busy_timeout(files.BUSY_MS)
             os.close(lock)
 
     def _checkpoint(self) -> None:
@@ -209,7 +214,8 @@ class SqliteStore:
         run = batch.run
         brief, fields = documents.encode_brief(run), documents.encode(dict(batch.fields))
         texts = (documents.clean(run.run_id), documents.clean(run.job_id), run.status.value)
-        row = (*texts, run.started_at, batch.final, fields, brief, documents.encode_detail(run))
+        detail, job_key = documents.encode_detail(run), documents.clean(batch.job_key)
+        row = (*texts, run.started_at, batch.final, fields, brief, detail, job_key)
         self._connection.execute(_RUN_PUT, row)
 
     def _add_events(self, run_id: str, events: Collection[Event]) -> None:
@@ -290,6 +296,11 @@ class SqliteStore:
             found = self._select(_RUN_OF_JOB, (documents.clean(job_id),), list[tuple[str]])
             return [run_id for (run_id,) in found]
 
+    def of_key(self, job_key: str) -> list[str]:
+        with self._guard():
+            found = self._select(_RUN_OF_KEY, (documents.clean(job_key),), list[tuple[str]])
+            return [run_id for (run_id,) in found]
+
     def series(
         self,
         run_id: str,
@@ -352,6 +363,18 @@ class SqliteStore:
         with self._guard():
             return seen.ranks(self._select(_PROCESS_RANKS, (run_id,), list[tuple[int, int | None]]))
 
+    def report(self, run_id: str) -> StoredReport | None:
+        with self._guard():
+            for rules, inputs, document in self._select(
+                _REPORT_READ, (run_id,), list[tuple[str, str, bytes]]
+            ):
+                return StoredReport(rules=rules, inputs=inputs, document=document)
+            return None
+
+    def put_report(self, run_id: str, report: StoredReport) -> None:
+        with self._transaction():
+            self._connection.execute(_REPORT_PUT, (run_id, report.rules, report.inputs, report.document))
+
     def close(self) -> None:
         self._connection.close()
 
@@ -359,34 +382,3 @@ class SqliteStore:
 def open_store(path: Path) -> SqliteStore:
     """Open the index at `path`, created or brought up to date when needed."""
     return SqliteStore(path)
-
-
-def _connect(path: Path) -> apsw.Connection:
-    # SQLite gives the -wal and -shm files the rights of the database, which therefore exists first
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    connection = apsw.Connection(str(path), vfs=checksums.vfs())
-    connection.reserve_bytes(reserve=checksums.RESERVED_BYTES)
-    connection.set_busy_timeout(_BUSY_MS)
-    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-    connection.pragma("journal_mode", "wal")
-    connection.pragma("synchronous", "normal")
-    connection.wal_autocheckpoint(0)
-    migrate.upgrade(connection)
-    return connection
-
-
-def _lock(path: Path, wait_seconds: float) -> int:
-    """Take the writer's lock, which the kernel gives back when this process dies."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    deadline = time.monotonic() + wait_seconds
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() < deadline:
-                time.sleep(0.02)
-                continue
-            os.close(fd)
-            raise BusyError("another process is updating the index") from None
-        return fd
