@@ -48,6 +48,7 @@ _OPTIONAL = {
 _FLEXIBLE = {"command": 12, "name": 8, "cwd": 12, "message": 12, "host": 8, "project": 8, "user": 8}
 _WORDS = (fields.TAG, fields.CONFIG)
 """Fields whose values are words more often than numbers."""
+_NUMBERS = (Type.BYTES, Type.SECONDS, Type.NUMBER, Type.METRIC, Type.ANY)
 _LONGEST_COMMAND = 2000
 """A command line can be 2 MB; nobody reads that in a table."""
 
@@ -57,7 +58,7 @@ def column(field: str, *, chosen: bool) -> Column:
     kind = fields.type_of(field)
     return Column(
         title=_TITLES.get(field, text.clean(field).upper() if field in fields.FIELDS else text.clean(field)),
-        right=kind in (Type.BYTES, Type.SECONDS, Type.NUMBER, Type.ANY) and not field.startswith(_WORDS),
+        right=kind in _NUMBERS and not field.startswith(_WORDS),
         flexible=_FLEXIBLE.get(field, 8 if field.startswith(_WORDS) else 0),
         optional=0 if chosen else _OPTIONAL.get(field, 0),
     )
@@ -147,7 +148,7 @@ def cell(field: str, run: Run, known: Mapping[str, object], found: Methods, now:
         return Cell(text.cut(text.command_line(run.command), _LONGEST_COMMAND))
     if field == "wall" and run.status in LIVE and "wall" not in known and run.started_at is not None:
         return Cell(f"{compact_seconds(max(0.0, now - run.started_at))}+", Style.LIVE)
-    value = known.get(field)
+    value = fields.look_up(known, field)
     if value is None:
         return Cell("")
     if isinstance(value, list):
@@ -178,7 +179,7 @@ def _written(field: str, value: object, run: Run, now: float) -> str:
                 return compact_seconds(value)
             case Type.BYTES:
                 return units.format_bytes(value)
-            case Type.ANY:
+            case Type.ANY | Type.METRIC:
                 return units.format_metric(value)
             case Type.NUMBER | Type.TEXT | None:
                 return units.format_count(value)

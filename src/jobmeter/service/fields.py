@@ -3,6 +3,7 @@
 A field the run does not have is absent from `of_run`, never 0 and never empty.
 """
 
+from collections.abc import Mapping
 from enum import Enum
 
 from jobmeter.model import metrics
@@ -19,6 +20,7 @@ class Type(Enum):
     BYTES = "a size"
     SECONDS = "a span of time"
     NUMBER = "a number"
+    METRIC = "a number, or NaN"
     ANY = "anything"
 
 
@@ -87,9 +89,13 @@ def type_of(field: str) -> Type | None:
     """Say what a field holds; None for a name no run can have."""
     if field in FIELDS:
         return FIELDS[field]
-    if any(field.startswith(prefix) and len(field) > len(prefix) for prefix in (METRIC, CONFIG, TAG)):
+    if field.startswith(METRIC) and len(field) > len(METRIC):
+        return Type.METRIC
+    if any(field.startswith(prefix) and len(field) > len(prefix) for prefix in (CONFIG, TAG)):
         return Type.ANY
-    return Type.ANY if is_summary_key(field) or _is_quantity(_without_statistic(field)) else None
+    if _is_quantity(_without_statistic(field)):
+        return Type.METRIC
+    return Type.ANY if is_summary_key(field) else None
 
 
 def is_summary_key(field: str) -> bool:
@@ -107,6 +113,23 @@ def normal(field: str) -> str:
     if not known and short == field:
         return field
     return (short if known else field).removesuffix(".last")
+
+
+def look_up(known: Mapping[str, object], field: str) -> object:
+    """Find a field of a run; a metric also under the name of its quantity, in the unit of the name it is asked by."""
+    found = known.get(field)
+    if found is not None or not field.startswith(METRIC):
+        return found
+    name = _without_statistic(field.removeprefix(METRIC))
+    quantity = metrics.canonical(name)
+    kept = quantity if _is_quantity(quantity) else f"{METRIC}{quantity}"
+    found = known.get(f"{kept}{field[len(METRIC) + len(name) :]}")
+    return found / unit_of(field) if isinstance(found, int | float) and unit_of(field) != 1.0 else found
+
+
+def unit_of(field: str) -> float:
+    """Say how many base units one of a metric is: 0.001 for `metric.time_ms`."""
+    return metrics.in_base_units(_without_statistic(field.removeprefix(METRIC)), 1.0)
 
 
 def _without_statistic(field: str) -> str:

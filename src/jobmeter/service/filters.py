@@ -9,108 +9,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import assert_never
 
 from jobmeter.errors import UsageError
-from jobmeter.model.run import Status
-from jobmeter.service import fields, quantities
-from jobmeter.service.fields import Type
-from jobmeter.service.quantities import Dimension, Moment
-
-
-class Op(Enum):
-    """A comparison; `~` is "contains", without regard to case."""
-
-    EQ = "="
-    NE = "!="
-    LE = "<="
-    LT = "<"
-    GE = ">="
-    GT = ">"
-    HAS = "~"
-    HAS_NOT = "!~"
-
+from jobmeter.service import comparisons, fields
+from jobmeter.service.comparisons import Compare, Op
 
 SEARCHED = ("command", "name")
 """What a bare word looks into."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compare:
-    """`field op value`; `span` is the value as a number or a stretch of time, where it is one."""
-
-    field: str
-    op: Op
-    text: str
-    span: Moment | None = None
-    percent_of: str | None = None
-    """The field that is 100 %, where the value was a percentage of another field."""
-
-    def matches(self, known: Mapping[str, object]) -> bool:
-        found = known.get(self.field)
-        if found is None:
-            return False
-        if isinstance(found, list):
-            # a run of several ranks: one of them is enough, but all must be different
-            one = all if self.op in (Op.NE, Op.HAS_NOT) else any
-            return one(self._matches_one(value, known) for value in found)
-        return self._matches_one(found, known)
-
-    def _matches_one(self, found: object, known: Mapping[str, object]) -> bool:
-        if isinstance(found, int | float):
-            return self._matches_number(found, known)
-        return self._matches_text(str(found))
-
-    def _matches_number(self, found: float, known: Mapping[str, object]) -> bool:
-        if self.op in (Op.HAS, Op.HAS_NOT):
-            return self._matches_text(str(found))
-        if self.span is None:
-            return self.op is Op.NE
-        if self.percent_of is not None:
-            whole = known.get(self.percent_of)
-            if not isinstance(whole, int | float) or whole <= 0:
-                return False
-            found = 100 * found / whole
-        return _compare(found, self.op, self.span)
-
-    def _matches_text(self, found: str) -> bool:
-        match self.op:
-            case Op.EQ:
-                return found == self.text
-            case Op.NE:
-                return found != self.text
-            case Op.HAS:
-                return self.text.lower() in found.lower()
-            case Op.HAS_NOT:
-                return self.text.lower() not in found.lower()
-            case Op.LT | Op.LE | Op.GT | Op.GE:
-                number = quantities.parse_quantity(found)
-                return (
-                    number is not None
-                    and self.span is not None
-                    and _compare(number.value, self.op, self.span)
-                )
-
-    def __str__(self) -> str:
-        return f"{quote(self.field)}{self.op.value}{quote(self.text)}"
-
-
-def _compare(found: float, op: Op, span: Moment) -> bool:
-    match op:
-        case Op.EQ:
-            return span.first <= found <= span.last
-        case Op.NE:
-            return not span.first <= found <= span.last
-        case Op.LT:
-            return found < span.first
-        case Op.LE:
-            return found <= span.last
-        case Op.GT:
-            return found > span.last
-        case Op.GE:
-            return found >= span.first
-        case Op.HAS | Op.HAS_NOT:
-            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +29,7 @@ class Word:
         return any(wanted in str(known[field]).lower() for field in SEARCHED if known.get(field) is not None)
 
     def __str__(self) -> str:
-        return quote(self.text)
+        return comparisons.quote(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,76 +75,6 @@ class Either:
 
 Filter = Compare | Word | Not | All | Either
 
-_UNITS: dict[Type, tuple[Dimension, str]] = {
-    Type.BYTES: (Dimension.BYTES, "4GiB"),
-    Type.SECONDS: (Dimension.SECONDS, "90s"),
-    Type.NUMBER: (Dimension.NUMBER, "3"),
-}
-
-
-def quote(text: str) -> str:
-    """Write a word so that `parse` reads it back as it is."""
-    if _WORD.fullmatch(text) and text.lower() not in _KEYWORDS:
-        return text
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def comparison(field: str, op: Op, text: str, *, now: float) -> Compare:
-    """Build `field op text`, with the text read as the field's type demands."""
-    field = fields.normal(field)
-    kind = fields.type_of(field)
-    match kind:
-        case None:
-            raise UsageError(f"unknown field {field}", hint=fields.nearest(field))
-        case Type.TEXT:
-            return _text_comparison(field, op, text)
-        case Type.MOMENT:
-            moment = quantities.parse_moment(text, now=now)
-            if moment is None or op in (Op.HAS, Op.HAS_NOT):
-                raise UsageError(
-                    f"{field} is a time",
-                    hint=f"compare it with a date or an age: {field}>2026-11-01, {field}>-7d",
-                )
-            return Compare(field, op, text, moment)
-        case Type.BYTES | Type.SECONDS | Type.NUMBER:
-            return _number_comparison(field, op, text, kind)
-        case Type.ANY:
-            quantity = quantities.parse_quantity(text)
-            return Compare(field, op, text, Moment(quantity.value, quantity.value) if quantity else None)
-        case _:
-            assert_never(kind)
-
-
-def _text_comparison(field: str, op: Op, text: str) -> Compare:
-    if op in (Op.LT, Op.LE, Op.GT, Op.GE):
-        raise UsageError(f"{field} is text and has no order", hint="compare text with = != ~ or !~")
-    if op in (Op.HAS, Op.HAS_NOT):
-        return Compare(field, op, text)
-    if field == "status" and text.lower() not in {status.value for status in Status}:
-        raise UsageError(
-            f"unknown status {text}", hint=f"use one of {', '.join(status.value for status in Status)}"
-        )
-    if field == "status":
-        return Compare(field, op, text.lower())
-    if field == "signal":
-        return Compare(field, op, f"SIG{text.upper().removeprefix('SIG')}")
-    return Compare(field, op, text)
-
-
-def _number_comparison(field: str, op: Op, text: str, kind: Type) -> Compare:
-    dimension, example = _UNITS[kind]
-    quantity = quantities.parse_quantity(text)
-    if quantity is None or op in (Op.HAS, Op.HAS_NOT):
-        raise UsageError(f"{field} is {kind.value}", hint=f"compare it with a number: {field}>{example}")
-    span = Moment(quantity.value, quantity.value)
-    if quantity.dimension is Dimension.PERCENT and field in fields.PERCENT_OF:
-        return Compare(field, op, text, span, fields.PERCENT_OF[field])
-    if quantity.dimension not in (dimension, Dimension.NUMBER):
-        raise UsageError(
-            f"{field} is {kind.value}, {text} is {quantity.dimension.value}", hint=f"write {field}>{example}"
-        )
-    return Compare(field, op, text, span)
-
 
 def parse(text: str, *, now: float) -> Filter:
     """Read a filter; `now` is what `started>-7d` counts from."""
@@ -256,13 +91,11 @@ def parse(text: str, *, now: float) -> Filter:
     return found
 
 
-_WORD = re.compile(r"""[^\s()=<>!~"']+""")
 _TOKEN = re.compile(
     r"""\s*(?:(?P<open>\()|(?P<close>\))|(?P<op>!=|!~|<=|>=|==|[=<>~])"""
     r"""|(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<word>[^\s()=<>!~"']+)|(?P<end>\Z))""",
     re.DOTALL,
 )
-_KEYWORDS = frozenset(("and", "or", "not"))
 _MAX_DEPTH = 50
 
 
@@ -351,7 +184,7 @@ class _Parser:
             raise self.error(f"a value is missing after {op.text}", 'write one, as in wall>90s or name="a b"')
         value = self.take()
         try:
-            return comparison(field.text, Op(op.text), value.text, now=self.now)
+            return comparisons.compare(field.text, Op(op.text), value.text, now=self.now)
         except UsageError as error:
             raise self.error(str(error), error.hint, value.position) from error
 
@@ -366,6 +199,6 @@ class _Parser:
         text, position = match[name], match.start(name)
         if name == "quoted":
             return _Token(_Kind.QUOTED, re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL), position)
-        if name == "word" and text.lower() in _KEYWORDS:
+        if name == "word" and text.lower() in comparisons.KEYWORDS:
             return _Token(_Kind(text.lower()), text, position)
         return _Token(_Kind(name), "=" if text == "==" else text, position)

@@ -14,7 +14,16 @@ from jobmeter.model.run import Run
 from jobmeter.model.steps import Steps, StepSeries
 from jobmeter.model.view import RunView, Series
 from jobmeter.runfolder import liveness, reader
-from jobmeter.service import event_moments, index, indexing, metric_lines, notices, output_steps, thinning
+from jobmeter.service import (
+    event_moments,
+    fields,
+    index,
+    indexing,
+    metric_lines,
+    notices,
+    output_steps,
+    thinning,
+)
 from jobmeter.stores import Store
 
 Answer = TypeVar("Answer")
@@ -50,9 +59,9 @@ def list_runs(
 
 def _chosen(store: Store, where: Filter | None, sort: str, *, reverse: bool, limit: int | None) -> list[Run]:
     summaries = functools.cache(store.summaries)
-    known = [(run_id, _Fields(run_id, fields, summaries)) for run_id, fields in store.fields()]
+    known = [(run_id, _Fields(run_id, row, summaries)) for run_id, row in store.fields()]
     wanted = known if where is None else [(run_id, row) for run_id, row in known if where.matches(row)]
-    ids = _ordered([(run_id, row.get(sort)) for run_id, row in wanted], reverse=reverse)[:limit]
+    ids = _ordered([(run_id, fields.look_up(row, sort)) for run_id, row in wanted], reverse=reverse)[:limit]
     if len(ids) < _MANY:
         return [run for run_id in ids if (run := store.brief(run_id)) is not None]
     briefs = {run.run_id: run for run in store.briefs()}
@@ -110,7 +119,7 @@ def view(
 ) -> RunView:
     """Gather all that is known of a run; only the series of `keys` where they are given."""
     wanted = None if keys is None else frozenset(keys)
-    return ask(home, ref, lambda store, run: _view(store, run, wanted), warn=warn)
+    return ask(home, ref, lambda store, run: view_of(store, run, wanted), warn=warn)
 
 
 def series(
@@ -158,7 +167,8 @@ def counters_of(run: Run) -> frozenset[str]:
     return frozenset(key for key, definition in run.definitions.items() if definition.kind is Kind.COUNTER)
 
 
-def _view(store: Store, run: Run, keys: frozenset[str] | None) -> RunView:
+def view_of(store: Store, run: Run, keys: frozenset[str] | None) -> RunView:
+    """Gather what a store knows of a run; only the series of `keys` where they are given."""
     found = [] if keys == frozenset() else store.series(run.run_id, keys, counters=counters_of(run))
     # those who name their series do not ask for all that a loop logged
     steps = Steps(tuple(store.steps(run.run_id))) if keys is None else Steps()
@@ -167,12 +177,13 @@ def _view(store: Store, run: Run, keys: frozenset[str] | None) -> RunView:
         series={(one.key, one.instance): one for one in found},
         events=event_moments.filled(store, run),
         processes=tuple(store.processes(run.run_id)),
-        siblings=tuple(_siblings(store, run)),
+        siblings=tuple(siblings(store, run)),
         steps=steps,
     )
 
 
-def _siblings(store: Store, run: Run) -> Iterator[Run]:
+def siblings(store: Store, run: Run) -> Iterator[Run]:
+    """Read the other recorders of the same job, newest first."""
     for run_id in store.of_job(run.job_id):
         brief = store.brief(run_id) if run_id != run.run_id else None
         if brief is not None:
@@ -232,7 +243,7 @@ def _whole(store: Store, run_id: str) -> Run:
 
 
 def resolve(store: Store, ref: str) -> str:
-    """Turn an id, unique prefix or `last` into an id."""
+    """Turn an id, unique prefix or `last` into an id; the name of a job means its newest run."""
     if ref == LAST:
         newest = store.briefs(limit=1)
         if not newest:
@@ -244,6 +255,9 @@ def resolve(store: Store, ref: str) -> str:
     if found:
         shown = ", ".join(found[:_CANDIDATES]) + (", ..." if len(found) > _CANDIDATES else "")
         raise UsageError(f"several runs begin with {ref}", hint=f"say more of the id: {shown}")
+    of_job = store.of_job(ref)
+    if of_job:
+        return of_job[0]
     raise UsageError(f"unknown run: {ref}", hint=_nearest(store, ref))
 
 

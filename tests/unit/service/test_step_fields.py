@@ -16,6 +16,12 @@ STEPS = StepSummary(
         "loss": MetricSummary(first=2.5, last=0.5, low=0.25, high=2.5),
         "eval_loss": MetricSummary(first=1.0, last="NaN", low=1.0, high=1.0, not_finite=1),
         "reward/mean": MetricSummary(first=1, last=7, low=1, high=9),
+        "accuracy": MetricSummary(first=0.5, last=0.75, low=0.5, high=0.75),
+        "top1": MetricSummary(first=50, last=76, low=50, high=76),
+        "step_seconds": MetricSummary(first=0.25, last=0.125, low=0.125, high=0.25),
+        "memory_bytes": MetricSummary(first=2**30, last=2**30, low=2**30, high=2**30),
+        "inf": MetricSummary(first=1.0, last="Infinity", low=1.0, high=1.0, not_finite=1),
+        "sunk": MetricSummary(first=1.0, last="-Infinity", low=1.0, high=1.0, not_finite=1),
     },
 )
 RUN = Run(
@@ -59,6 +65,24 @@ def matches(text: str) -> bool:
         "not eval_loss>0",
         "eval_loss=NaN",
         "loss!=NaN",
+        "loss!=nan",
+        "eval_loss=nan",
+        "metric.acc=0.75",
+        "metric.acc.first=0.5",
+        "metric.top1=76",
+        "metric.time_ms=125",
+        "metric.time_ms.max>=250",
+        "metric.time_ms<1s",
+        "metric.memory=1024",
+        "metric.memory>=1GiB",
+        "metric.inf>1",
+        "metric.inf=inf",
+        "metric.inf!=3",
+        "metric.sunk<-1e300",
+        "metric.sunk=-Infinity",
+        "loss<inf",
+        "loss>-inf",
+        "metric.inf~fin",
     ],
 )
 def test_the_run_is_found(text: str) -> None:
@@ -66,7 +90,20 @@ def test_the_run_is_found(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["loss>1", "eval_loss<5", "eval_loss>=0", "metric.other>0", "config.layers=1", "lr<1"]
+    "text",
+    [
+        "loss>1",
+        "eval_loss<5",
+        "eval_loss>=0",
+        "metric.other>0",
+        "config.layers=1",
+        "lr<1",
+        "metric.inf<1",
+        "metric.sunk>0",
+        "loss=inf",
+        "metric.acc>0.9",
+        "metric.inf=-inf",
+    ],
 )
 def test_the_run_is_not_found(text: str) -> None:
     assert not matches(text)
