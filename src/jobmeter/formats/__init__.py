@@ -12,6 +12,8 @@ from jobmeter.model.imported import Imported
 
 HEAD_BYTES = 4096
 """How much of a file `sniff` gets to see."""
+_SURE = 0.3
+"""A claim from here on needs no second look."""
 
 
 class Format(Protocol):
@@ -27,6 +29,7 @@ class Format(Protocol):
 ALL: dict[str, str] = {
     "aitk_db": "jobmeter.formats.aitk_db",
     "aitk_loss": "jobmeter.formats.aitk_loss",
+    "cloudbuild": "jobmeter.formats.cloudbuild",
     "codecarbon": "jobmeter.formats.codecarbon",
     "dcgm": "jobmeter.formats.dcgm",
     "docker_stats": "jobmeter.formats.docker_stats",
@@ -107,4 +110,13 @@ def recognise(path: Path) -> str | None:
     head = _head(path)
     strengths = {name: load(name).sniff(head, path.name) for name in ALL}
     best = max(strengths, key=lambda name: strengths[name])
+    if strengths[best] < _SURE and b"\0" not in head and _holds_build_samples(path):
+        return "cloudbuild"
     return best if strengths[best] > 0 else None
+
+
+def _holds_build_samples(path: Path) -> bool:
+    """Look through a whole text: the samples of a build stand at the end of its log."""
+    from jobmeter.formats import cloudbuild
+
+    return cloudbuild.found_in(path)

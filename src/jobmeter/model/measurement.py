@@ -74,7 +74,7 @@ LEGAL: dict[Kind, frozenset[Reduce]] = {
 
 IMPORTED_TOOLS = frozenset(
     (
-        *("codecarbon", "condor", "dcgm", "docker", "dstat", "intel", "iostat", "lsf", "mpstat"),
+        *("buildstats", "codecarbon", "condor", "dcgm", "docker", "dstat", "intel", "iostat", "lsf", "mpstat"),
         *("nextflow", "pbs", "pidstat", "power", "raplcsv", "sar", "seff", "sge", "tegra", "time", "vmstat"),
     )
 )
