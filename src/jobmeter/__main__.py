@@ -57,8 +57,9 @@ def _tame(text: str) -> str:
 def start() -> None:
     """Run from the command line; after a recording leave without tearing the interpreter down."""
     _hold_standard_descriptors()
-    code = main(sys.argv[1:])
-    if sys.argv[1:2] and sys.argv[1] not in RECORDING:
+    argv = _command_first(sys.argv[1:])
+    code = main(argv)
+    if argv and argv[0] not in RECORDING:
         sys.exit(code)
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -67,6 +68,14 @@ def start() -> None:
         except OSError:
             continue  # nobody reads it any more
     os._exit(code)
+
+
+def _command_first(argv: list[str]) -> list[str]:
+    """Read `jobmeter --home DIR ls` as `jobmeter ls --home DIR`: many tools take their options there."""
+    words = 2 if argv[:1] == ["--home"] else 1 if argv and argv[0].startswith("--home=") else 0
+    if not words or len(argv) <= words:
+        return argv
+    return [argv[words], *argv[:words], *argv[words + 1 :]]
 
 
 def _hold_standard_descriptors() -> None:

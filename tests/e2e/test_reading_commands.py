@@ -417,7 +417,22 @@ def test_bad_input_is_answered_in_a_sentence(home: Path, arguments: list[str | b
 def test_an_unknown_option_is_refused(home: Path) -> None:
     answer = jobmeter(home, "ls", "--nosuch")
     assert (answer.code, answer.out) == (2, b"")
-    assert "unrecognized arguments: --nosuch" in answer.complaint
+    assert answer.complaint == "jobmeter: unknown option: --nosuch\nhint: see: jobmeter ls --help\n"
+
+
+@pytest.mark.parametrize("words", [("--home", "{}"), ("--home={}",)])
+def test_the_home_may_stand_before_the_command(home: Path, words: tuple[str, ...]) -> None:
+    answer = jobmeter(home.parent / "another", *(word.format(home) for word in words), "ls", "-c", "id")
+    assert (answer.code, answer.text.split()[0:2]) == (0, ["RUN", EVIL])
+
+
+def test_a_home_without_a_command_is_told_where_it_belongs(home: Path) -> None:
+    answer = jobmeter(home, "--home", str(home))
+    assert (answer.code, answer.out) == (2, b"")
+    assert answer.complaint == (
+        "jobmeter: --home stands where a command is expected\n"
+        "hint: options follow the command, as in jobmeter ls --home DIR\n"
+    )
 
 
 def test_garbage_in_run_folders_costs_only_itself(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import jobmeter
 from jobmeter.cli import COMMANDS, RECORDING
+from jobmeter.cli.parser import Parser
 from jobmeter.errors import UsageError
 
 
@@ -53,12 +54,17 @@ def _dispatch(argv: list[str]) -> int:
     if name == "--version":
         print(f"jobmeter {jobmeter.__version__}")
         return 0
+    if name.startswith("-"):
+        raise UsageError(
+            f"{name} stands where a command is expected",
+            hint="options follow the command, as in jobmeter ls --home DIR",
+        )
     if name not in COMMANDS:
         raise UsageError(
             f"unknown command: {name}", hint=f"use one of {', '.join(sorted({*COMMANDS, *RECORDING}))}"
         )
     command: Command = import_module(COMMANDS[name])
-    parser = argparse.ArgumentParser(prog=f"jobmeter {name}", description=command.__doc__, allow_abbrev=False)
+    parser = Parser(prog=f"jobmeter {name}", description=command.__doc__, allow_abbrev=False)
     command.configure(parser)
     return command.main(parser.parse_args(rest))
 
