@@ -86,6 +86,7 @@ def test_ls_marks_live_lost_and_failed_runs(home: Path) -> None:
 
 def test_ls_json_gives_raw_numbers_and_no_summary(home: Path) -> None:
     listed = {run["run_id"]: run for run in json.loads(jobmeter(home, "ls", "--json").out)}
+    assert listed[DONE]["folder"] == str(home / "runs" / "2026-11" / DONE)
     assert [run["status"] for run in listed.values()] == ["killed", "running", "lost", "failed", "completed"]
     assert listed[DONE]["headline"]["cpu_seconds"]["value"] == 45.678901
     assert listed[DONE]["wall_seconds"] == 20.0

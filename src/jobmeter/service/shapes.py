@@ -41,6 +41,7 @@ def listed(run: Run) -> Shape:
         "tags": dict(run.tags) or None,
         "notes": list(run.notes) or None,
         "samples": run.samples,
+        "folder": run.folder,
         "disk_bytes": run.disk_bytes,
         "steps": None if run.steps is None else run.steps.as_record(),
         "results": dict(run.results) or None,
@@ -69,7 +70,6 @@ def shown(view: RunView) -> Shape:
         "roles": by_role.shapes(view.processes) or None,
         "siblings": [other.run_id for other in view.siblings] or None,
         "events": [_event(event) for event in view.events] or None,
-        "folder": run.folder,
     }
     return listed(run) | _present(extra)
 

@@ -88,6 +88,7 @@ def test_a_known_run_is_listed_whole() -> None:
         "tags": {"k": "v"},
         "notes": ["look"],
         "samples": 13,
+        "folder": "/home/u/runs/x",
         "disk_bytes": 777,
     }
 
@@ -115,7 +116,6 @@ def test_show_adds_the_summary_without_numbers_that_are_none() -> None:
         "summary": {"wait_cputime": 45.5, "proc_peak_rss_total": 2048},
         "by_command": [{"command": "cc1plus", "cpu_seconds": 36.9, "processes": 118}],
         "events": [{"timestamp": "2026-11-15T09:50:02.000Z", "type": "oom_kill", "details": {"count": 1}}],
-        "folder": "/home/u/runs/x",
     }
 
 
