@@ -7,6 +7,7 @@ import pytest
 
 from jobmeter.model.run import Status
 from jobmeter.service import index
+from jobmeter.stores import checksums
 from support import folders
 from support.homes import answers
 
@@ -259,6 +260,23 @@ def test_an_index_of_a_newer_version_is_read_and_left_alone(home: Path, path: Pa
         assert opened.ask(lambda store: store.briefs()) == before["briefs"]
     assert len(warnings) == 1
     assert "has schema 99, this jobmeter knows 4: it is read as it is" in warnings[0]
+
+
+def test_a_run_indexed_before_a_field_was_known_gets_it(home: Path, path: Path) -> None:
+    """GPU and energy became fields when there already were indexes: they asked the folder never again."""
+    gpu = {"summary": {"nvml_mean_util": 71.5, "nvml_energy": 360.0}}
+    folders.write_run(home, seconds=1, end=gpu)
+    with index.open_index(home, path=path) as opened:
+        opened.refresh()
+    connection = apsw.Connection(str(path), vfs=checksums.vfs())
+    connection.execute("UPDATE run SET final = 1, fields = json_remove(fields, '$.gpu_util', '$.energy')")
+    connection.execute("DROP TABLE report; DROP INDEX run_by_key; ALTER TABLE run DROP COLUMN job_key")
+    connection.pragma("user_version", 3)
+    connection.close()
+    with index.open_index(home, path=path) as opened:
+        opened.refresh()
+        ((_, known),) = opened.ask(lambda store: list(store.fields()))
+    assert (known["gpu_util"], known["energy"]) == (71.5, 360.0)
 
 
 def test_where_no_index_can_be_kept_the_folders_are_read(
