@@ -2,7 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+
+import msgspec
 
 from jobmeter.model import measurement
 from jobmeter.model.measurement import Measurement
@@ -83,9 +86,21 @@ def _merge(merged: lines.Record, record: lines.Record) -> None:
 
 def _definitions(record: lines.Record) -> dict[str, Measurement]:
     rows = record.get("measurements")
-    found = (
-        [measurement.from_record(row) for row in rows if isinstance(row, dict)]
-        if isinstance(rows, list)
-        else []
-    )
+    if not isinstance(rows, list):
+        return {}
+    try:
+        packed = msgspec.msgpack.encode(rows)
+    except (UnicodeEncodeError, OverflowError):
+        return _made(rows)  # text or a number that no recorder writes
+    return _made_once(packed)
+
+
+@lru_cache(maxsize=64)
+def _made_once(packed: bytes) -> dict[str, Measurement]:
+    """Make definitions once for all runs that have the same: most runs of a home do."""
+    return _made(msgspec.msgpack.decode(packed))
+
+
+def _made(rows: list[object]) -> dict[str, Measurement]:
+    found = [measurement.from_record(row) for row in rows if isinstance(row, dict)]
     return {definition.key: definition for definition in found if definition is not None}

@@ -37,7 +37,7 @@ class Piece:
 def size(folder: Path, name: str) -> int | None:
     """Say how large a file is while it is plain; None when it is compressed or not there."""
     try:
-        status = os.stat(folder / name)
+        status = os.stat(f"{folder}/{name}")
     except OSError:
         return None
     return status.st_size if stat.S_ISREG(status.st_mode) else None
@@ -92,21 +92,22 @@ def _before_zeros(found: Iterator[bytes], *, closed: bool) -> Iterator[bytes]:
 
 def blocks(folder: Path, name: str, offset: int = 0) -> Iterator[bytes]:
     """Yield the bytes of a file past `offset`, plain or compressed."""
-    plain = _open(folder / name)
+    plain = _open(f"{folder}/{name}")
     if plain is not None:
         with plain as file:
-            file.seek(offset)
+            if offset:
+                file.seek(offset)
             while block := file.read(BLOCK_BYTES):
                 yield block
         return
-    packed = _open(folder / f"{name}.gz")
+    packed = _open(f"{folder}/{name}.gz")
     if packed is None:
         return
     with packed as file:
         yield from _past(offset, _inflate(file))
 
 
-def _open(path: Path) -> BinaryIO | None:
+def _open(path: str) -> BinaryIO | None:
     try:
         # without O_NONBLOCK a pipe of that name would hold the reader for ever
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

@@ -154,10 +154,11 @@ def nearest(field: str) -> str:
     )
 
 
-def of_run(run: Run) -> dict[str, object]:
-    """Lay a run out as named fields; only what is known is present."""
+def of_run(run: Run, *, summary: bool = True) -> dict[str, object]:
+    """Lay a run out as named fields, its summary's keys among them or not; only what is known is present."""
     known: dict[str, object] = {f"{TAG}{key}": value for key, value in run.tags.items()}
-    known.update(run.summary)
+    if summary:
+        known.update(run.summary)
     known.update(_config(run.context.get("config")))
     if run.steps is not None:
         known.update(_steps(run.steps))

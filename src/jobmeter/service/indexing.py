@@ -10,6 +10,7 @@ from typing import assert_never
 import msgspec
 
 from jobmeter.aggregation import headline
+from jobmeter.analysis import jobkey
 from jobmeter.model.measurement import Kind, Measurement, Scope, Stat
 from jobmeter.model.run import LIVE, Headline, Run, Status, Value
 from jobmeter.model.steps import Step
@@ -43,7 +44,9 @@ def index_run(
         since = {}
     # the facts first: once they say that the run ended, every other file is whole
     run, ended = reader.read_run_and_finality(folder, machine=machine, now=now)
-    adding = _Adding(store, dataclasses.replace(run, run_id=run_id), folder, since, closed=ended)
+    if run.run_id != run_id:
+        run = dataclasses.replace(run, run_id=run_id)  # a copied folder goes by its name
+    adding = _Adding(store, run, folder, since, closed=ended)
     last = adding.windows()
     adding.steps()
     complete = adding.output(patience)
@@ -76,6 +79,7 @@ class _Adding:
         self._files = os.listdir(folder)
         # what the index holds so far stays to be seen while more is added
         self._run = _with_steps(run, store) if since else run
+        self._job_key = jobkey.job_key(run)
         self._searched: dict[str, Position] = {}
         self._events: list[Event] = []
 
@@ -144,7 +148,8 @@ class _Adding:
         batch = Batch(
             run=self._run,
             final=final,
-            fields=fields.of_run(dataclasses.replace(self._run, summary={})),
+            fields=fields.of_run(self._run, summary=False),
+            job_key=self._job_key,
             windows=windows,
             events=events,
             steps=steps or {},

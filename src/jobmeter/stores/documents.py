@@ -6,6 +6,7 @@ those rare documents go through the standard library, which escapes them.
 
 import dataclasses
 import zlib
+from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
@@ -15,6 +16,9 @@ from jobmeter.model.run import Run, Value
 from jobmeter.model.view import Event
 
 Document = TypeVar("Document")
+
+_LEVEL = 3
+"""Packs a tenth less well than the usual 6, in half the time."""
 
 
 class DamagedDocumentError(ValueError):
@@ -39,8 +43,13 @@ def encode_brief(run: Run) -> bytes:
 
 def encode_detail(run: Run) -> bytes:
     """Render what the brief leaves out."""
-    definitions = [definition.as_record() for definition in run.definitions.values()]
-    return zlib.compress(encode(Detail(definitions, run.context)))
+    definitions = [_as_record(definition) for definition in run.definitions.values()]
+    return zlib.compress(encode(Detail(definitions, run.context)), _LEVEL)
+
+
+@lru_cache(maxsize=4096)
+def _as_record(definition: measurement.Measurement) -> dict[str, object]:
+    return definition.as_record()
 
 
 def decode_brief(document: bytes) -> Run:

@@ -206,8 +206,10 @@ class SqliteStore:
             points.PointWriter(self._connection, run_id).add(job, instances, final=batch.final)
             steps = stepcolumns.streams(batch.steps)
             stepchunks.StepWriter(self._connection, run_id).add(steps, final=batch.final)
-            for file, position in batch.until.items():
-                self._connection.execute(_SOURCE_PUT, (run_id, file, *astuple(position)))
+            self._connection.executemany(
+                _SOURCE_PUT,
+                [(run_id, file, at.offset, at.bad_lines, at.state) for file, at in batch.until.items()],
+            )
         return True
 
     def _put_run(self, batch: Batch) -> None:

@@ -10,6 +10,7 @@ from jobmeter.stores import documents
 from jobmeter.stores.codec import DamagedBlobError, Number
 
 _LARGEST = 2**63
+_NUMBERS = (int, float)
 
 Row = tuple[float, int, dict[str, tuple[float, float]], dict[str, dict[str, Number]]]
 _decoder = msgspec.msgpack.Decoder(list[Row])
@@ -17,8 +18,11 @@ _decoder = msgspec.msgpack.Decoder(list[Row])
 
 def encode(windows: Sequence[Window]) -> bytes:
     """Pack windows; labels and tallies are left out."""
-    rows = [_row(window) for window in windows]
-    return zlib.compress(msgspec.msgpack.encode(rows), 3)
+    try:
+        packed = msgspec.msgpack.encode([_row(window) for window in windows])
+    except (UnicodeEncodeError, OverflowError):
+        packed = msgspec.msgpack.encode([_tame(_row(window)) for window in windows])
+    return zlib.compress(packed, 3)
 
 
 def decode(blob: bytes) -> list[Window]:
@@ -33,14 +37,23 @@ def decode(blob: bytes) -> list[Window]:
 def _row(window: Window) -> Row:
     measured: dict[str, dict[str, Number]] = {}
     for (key, instance), value in window.values.items():
-        if isinstance(value, int | float):
-            measured.setdefault(_text(key), {})[_text(instance)] = _number(value)
-    clock = {_text(source): pair for source, pair in window.clock.items()}
-    return window.timestamp, window.num_samples, clock, measured
+        if isinstance(value, _NUMBERS):
+            measured.setdefault(key, {})[instance] = value
+    return window.timestamp, window.num_samples, dict(window.clock), measured
 
 
-def _text(text: str) -> str:
-    return text if text.isascii() else documents.clean(text)
+def _tame(row: Row) -> Row:
+    """Make a row of text and numbers that strict encoders refuse one that they take."""
+    timestamp, num_samples, clock, measured = row
+    return (
+        timestamp,
+        num_samples,
+        {documents.clean(source): pair for source, pair in clock.items()},
+        {
+            documents.clean(key): {documents.clean(name): _number(value) for name, value in cells.items()}
+            for key, cells in measured.items()
+        },
+    )
 
 
 def _number(value: Number) -> Number:

@@ -249,3 +249,17 @@ def test_any_directory_is_not_a_run(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("")
     assert [reader.is_run(tmp_path / name) for name in ("x", "f", "nowhere")] == [False, False, False]
     assert reader.is_run(folders.write_run(tmp_path))
+
+
+def test_definitions_hold_text_and_numbers_that_no_recorder_writes(tmp_path: Path) -> None:
+    """They are made once for all runs that have the same, unless they cannot be told apart."""
+    row = {"key": "proc_rss", "kind": "gauge", "unit": "bytes", "scope": "process"}
+    odd = {**row, "reduce": ["max"], "summary": [], "about": "caf\udce9"}
+    huge = {**row, "key": "proc_vsz", "reduce": ["max"], "summary": [], "about": 2**70}
+    for number, rows in enumerate(([odd], [huge], [odd, huge, 7], "none")):
+        folder = folders.write_run(tmp_path / str(number), seconds=1, context={"measurements": rows})
+        found = reader.read_run(folder).definitions
+        asked = [one for one in rows if isinstance(one, dict)]
+        assert {key: one.about for key, one in found.items()} == {
+            str(one["key"]): str(one["about"]) for one in asked
+        }
