@@ -21,6 +21,8 @@ class Row:
     style: Style = Style.PLAIN
     hang: int = 0
     """By how much lines after the first are set in."""
+    indent: int = 0
+    """By how much the first line is."""
 
 
 def lay_out(rows: Iterable[Row], screen: Screen) -> list[str]:
@@ -53,9 +55,9 @@ def _fits(row: Row, column: int, room: int) -> bool:
 
 
 def _lay_out_row(row: Row, screen: Screen, room: int, column: int) -> list[str]:
-    first, *more = text.wrap(row.body, room - row.hang if room else 0)
+    first, *more = text.wrap(row.body, room - max(row.hang, row.indent) if room else 0)
     # things said side by side are two spaces apart: one of them may be left over where a line breaks
-    body = [line.rstrip() for line in (first, *(" " * row.hang + line for line in more))]
+    body = [line.rstrip() for line in (" " * row.indent + first, *(" " * row.hang + line for line in more))]
     lines = [screen.paint(line, row.style) for line in body]
     if row.source:
         last = text.width(body[-1])
