@@ -28,6 +28,9 @@ if TYPE_CHECKING:
         def put(self, line: bytes) -> None:
             """Keep one line, its line end included, or count it as dropped."""
 
+        def straight(self) -> Callable[[bytes], object]:
+            """Give what takes lines with the least ado: ValueError where it has no room, which `put` makes."""
+
         def close(self) -> None:
             """Cut the file to what was written and give everything back."""
 
@@ -49,13 +52,11 @@ class MappedLines:
 
     __slots__ = (
         "_base",
-        "_end",
         "_failed",
         "_file",
         "_growing",
         "_map",
         "_retry_at",
-        "_room",
         "_times_lost",
         "_waiting",
         "dropped",
@@ -66,55 +67,59 @@ class MappedLines:
         self._file = file
         self._failed = failed
         self._base = 0
-        self._end = 0
-        self._room = 0
         self._retry_at = 0.0
         self._growing = False
         self._waiting: list[bytes] = []
         self.dropped = 0
         self._map = _window(file.number(), 0, _FIRST_BYTES)
         self._times_lost = file.times_lost
-        self._room = _FIRST_BYTES
 
     def put(self, line: bytes) -> None:
         """Keep one line; a full disk costs lines, told once, and is tried again every second."""
-        size = len(line)
-        # no call between reading and writing `_end`: a signal handler that logs finds it moved already
-        begin = self._end
-        end = begin + size
-        if end > self._room:
-            self._put_after_growing(line)
-            return
-        self._end = end
-        self._map[begin:end] = line
-
-    def _put_after_growing(self, line: bytes) -> None:
         if self._growing:
             self._waiting.append(line)  # a signal handler logs while the window moves
             return
-        self._growing = True
-        # nothing fits until the window has moved: what a handler logs now waits
-        before = self._room, self._base
-        room, self._room = self._room, 0
         try:
-            room = self._grow(room, len(line))
+            # one call takes the place and fills it: a handler comes before or after
+            self._map.write(line)
+        except ValueError as error:
+            if not says_full(error):
+                raise
+            self._put_after_growing(line)
+
+    def straight(self) -> "Callable[[bytes], object]":
+        """Give what copies a line into the window; after `put` has moved it, ask again."""
+        return self._map.write
+
+    def _put_after_growing(self, line: bytes) -> None:
+        self._growing = True
+        try:
+            moved = self._grow(len(line))
         finally:
-            self._room = room
             self._growing = False
         waiting, self._waiting = [line, *self._waiting], []
         for one in waiting:
-            if self._end + len(one) <= room or (room, self._base) != before:
+            if moved:
                 self.put(one)
             else:
-                self.dropped += 1
+                self._put_or_drop(one)
 
-    def _grow(self, room: int, needed: int) -> int:
-        """Move the window on to new room and say how much; as before when the disk has none."""
+    def _put_or_drop(self, line: bytes) -> None:
+        try:
+            self._map.write(line)
+        except ValueError as error:
+            if not says_full(error):
+                raise
+            self.dropped += 1
+
+    def _grow(self, needed: int) -> bool:
+        """Move the window on to new room; False when the disk has none."""
         now = time.monotonic()
         if now < self._retry_at:
-            return room
-        whole_pages = self._end - self._end % PAGE
-        base, end = self._base + whole_pages, self._end - whole_pages
+            return False
+        room, end = len(self._map), self._map.tell()
+        whole_pages = end - end % PAGE
+        base, end = self._base + whole_pages, end - whole_pages
         least = -(-(end + needed) // PAGE) * PAGE
         try:
             window = self._widest(base, least, max(least, min(2 * room, _LARGEST_BYTES)))
@@ -122,11 +127,12 @@ class MappedLines:
             _cut(self._file, self._base + room)  # what was set aside of it would keep the disk full
             self._retry_at = now + _RETRY_SECONDS
             self._failed(error)
-            return room
+            return False
+        window.seek(end)
         _unmap(self._map, self._file, self._times_lost)
-        self._map, self._base, self._end = window, base, end
+        self._map, self._base = window, base
         self._times_lost = self._file.times_lost
-        return len(window)
+        return True
 
     def _widest(self, base: int, least: int, wanted: int) -> mmap.mmap:
         """Make as much room as is wanted, or as there is: the last page of a disk still holds some lines."""
@@ -140,7 +146,7 @@ class MappedLines:
 
     def close(self) -> None:
         """Cut the file to what was written and give everything back."""
-        length = self._base + self._end
+        length = self._base + self._map.tell()
         self._let_go()
         _cut(self._file, length)
         self._file.close()
@@ -151,9 +157,14 @@ class MappedLines:
         self._file.close()
 
     def _let_go(self) -> None:
-        self._room = self._end = 0
         self._retry_at = float("inf")
         _unmap(self._map, self._file, self._times_lost)
+
+
+def says_full(error: ValueError) -> bool:
+    """Tell a window without room from a signal handler of the script's that raised when the copy was made."""
+    trace = error.__traceback__
+    return trace is not None and trace.tb_next is None
 
 
 def _window(fd: int, base: int, size: int) -> mmap.mmap:
@@ -169,6 +180,7 @@ _abandoned: list[mmap.mmap] = []
 
 
 def _unmap(window: mmap.mmap, file: Descriptor, times_lost: int) -> None:
+    window.seek(0, os.SEEK_END)  # nothing fits any more, also where it must be left as it is
     copy_is_ours = file.times_lost == times_lost and file.is_ours
     if copy_is_ours or not _COPIES_DESCRIPTOR:
         window.close()
@@ -198,6 +210,10 @@ class WrittenLines:
             error = refusal
         self.dropped += 1
         self._failed(error)
+
+    def straight(self) -> "Callable[[bytes], object]":
+        """Give what takes lines: there is nothing shorter."""
+        return self.put
 
     def _written(self, line: bytes) -> bool:
         number = self._file.number()

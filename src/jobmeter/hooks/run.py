@@ -150,12 +150,12 @@ class Run(StepLog):
         # a loop that keeps its best loss here sets it every step: once a second is enough for the disk
         with self._lock:
             self._dirty.update(changes)
-            second = int(time.time())
-            if second != self._second:
-                self._begin_second(second)
+            now = time.time()
+            if not self._second <= now < self._next_second:
+                self._begin_second(now)
 
-    def _begin_second(self, second: int) -> None:
-        super()._begin_second(second)
+    def _begin_second(self, now: float) -> None:
+        super()._begin_second(now)
         if self._dirty:
             self._write_summary()
 
@@ -212,7 +212,7 @@ class Run(StepLog):
             # a thread that died at the end of the interpreter holds it for ever
             self._lock = RLock()
             self._lock.acquire()
-        if self._pending:
+        if self._pending is not None:
             self._commit()
         self._write_late()
         if self._dirty:

@@ -66,12 +66,12 @@ def test_a_signal_that_logs_while_the_window_moves_loses_nothing(tmp_path: Path)
     class Interrupted(linefiles.MappedLines):
         __slots__ = ()
 
-        def _grow(self, room: int, needed: int) -> int:
+        def _grow(self, needed: int) -> bool:
             if not heard:
                 heard.append(OSError())
                 self.put(b"y\n")
                 self.put(b"z" * 70_000 + b"\n")
-            return super()._grow(room, needed)
+            return super()._grow(needed)
 
     fd = os.open(tmp_path / "f", os.O_RDWR | os.O_CREAT)
     lines = Interrupted(Descriptor(fd), never)
@@ -80,6 +80,29 @@ def test_a_signal_that_logs_while_the_window_moves_loses_nothing(tmp_path: Path)
     lines.close()
     text = (tmp_path / "f").read_bytes()
     assert [line[:1] for line in text.splitlines()] == [b"a", b"b", b"y", b"z"]
+
+
+def test_what_goes_straight_stays_in_order_with_what_is_put(tmp_path: Path) -> None:
+    lines = mapped(tmp_path / "f")
+    lines.put(b"one\n")
+    lines.straight()(b"two\n")
+    lines.put(b"three\n")
+    lines.close()
+    assert (tmp_path / "f").read_bytes() == b"one\ntwo\nthree\n"
+
+
+def test_a_window_that_was_left_takes_nothing_any_more(tmp_path: Path) -> None:
+    lines = mapped(tmp_path / "f")
+    first = lines.straight()
+    lines.put(b"x" * 65_535 + b"\n")
+    lines.put(b"moved\n")
+    second = lines.straight()
+    second(b"straight\n")
+    lines.close()
+    for left in (first, second):
+        with pytest.raises(ValueError, match="mmap closed"):
+            left(b"late\n")
+    assert (tmp_path / "f").read_bytes() == b"x" * 65_535 + b"\nmoved\nstraight\n"
 
 
 def test_the_parents_file_is_left_alone_by_a_fork(tmp_path: Path) -> None:
