@@ -82,7 +82,7 @@ def parse_named(path: Path) -> Iterable[Imported]:
 def steps(path: Path) -> Iterator[Step]:
     """Walk the steps of a log, read anew at each walk."""
     reader = steplines.LogReader()
-    for block, offset, is_last in _blocks(path):
+    for block, offset, is_last in blocks(path):
         reader.feed(block, _unknown, offset, final=is_last)
         yield from reader.take()[0]
 
@@ -122,7 +122,7 @@ def _survey(path: Path) -> _Survey:
     found = _Survey()
     reader = steplines.LogReader()
     before = b""
-    for block, offset, is_last in _blocks(path):
+    for block, offset, is_last in blocks(path):
         reader.feed(block, _unknown, offset, final=is_last)
         made, events = reader.take()
         found.steps += len(made)
@@ -164,7 +164,7 @@ def _imported(path: Path, found: _Survey) -> Imported:
     return training.imported(told)
 
 
-def _blocks(path: Path) -> Iterator[tuple[bytes, int, bool]]:
+def blocks(path: Path) -> Iterator[tuple[bytes, int, bool]]:
     """Read a file in portions of UTF-8, each with its offset and whether it is the last."""
     offset = 0
     with path.open("rb") as file:

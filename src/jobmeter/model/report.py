@@ -214,6 +214,8 @@ class LogError:
     stream: str | None = None
     offset: int | None = None
     memory_at_time_bytes: int | None = None
+    survived: bool = False
+    """The output shows that the job, or a later attempt at it, went on afterwards."""
 
     def at_memory(self, memory_bytes: int | None) -> "LogError":
         """Give the same error with the memory the job used at that moment."""
@@ -234,6 +236,7 @@ class LogError:
             stream=self.stream,
             offset=self.offset,
             memory_at_time_bytes=self.memory_at_time_bytes,
+            survived=self.survived or None,
         )
 
 

@@ -70,6 +70,8 @@ class LineReader(Protocol):
         """Say what a reader that goes on from `consumed` must know."""
 
 
+ArrivedAt = Callable[[int], float | None]
+"""Say when the byte at an offset arrived."""
 MakeReader = Callable[[dict[str, object] | None, LineReader | None], LineReader]
 """Make a reader from a stored state; the other one reads the stream whose bars number this one's rows."""
 
@@ -194,9 +196,9 @@ class _Stream:
         self.state = msgspec.json.decode(since.state, type=_State) if since.state else _State()
         self.reader = make(self.state.reader, bars)
         self._channel = channel
-        self._marks = _Marks(folder, channel.stream, self.state.index_offset)
+        self._marks = Marks(folder, channel.stream, self.state.index_offset)
         self._position = max(since.offset, channel.start)
-        self._end = _end(channel, self._marks, closed=closed)
+        self._end = end_of(channel, self._marks, closed=closed)
         self._blocks = tailer.blocks(channel.path.parent, channel.path.name, self._position)
         self._block = memoryview(b"")
         self._steps: list[Step] = []
@@ -253,7 +255,7 @@ class _Stream:
         return Position(self.reader.consumed, 0, text)
 
 
-def _end(channel: logs.Channel, marks: "_Marks", *, closed: bool) -> int:
+def end_of(channel: logs.Channel, marks: "Marks", *, closed: bool) -> int:
     """Say how far a stream may be read: as far as arrival is known; all of a captured one that is closed."""
     if closed and not channel.inherited:
         return _FAR
@@ -261,7 +263,7 @@ def _end(channel: logs.Channel, marks: "_Marks", *, closed: bool) -> int:
     return marks.last_offset if channel.end is None else min(marks.last_offset, channel.end)
 
 
-class _Marks:
+class Marks:
     """When bytes of a stream arrived, from where they are still needed on."""
 
     def __init__(self, folder: Path, stream: str, index_offset: int) -> None:

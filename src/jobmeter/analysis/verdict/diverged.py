@@ -1,0 +1,54 @@
+"""The loss grew far above where it had begun and did not come back."""
+
+from math import isinf, isnan
+from statistics import median
+
+from jobmeter.analysis.verdict import facts, story
+from jobmeter.model import metrics
+from jobmeter.model.report import Cause, Evidence, Verdict
+from jobmeter.model.steps import StepTable, latest
+from jobmeter.model.view import RunView
+
+_FEWEST = 10
+_SHARE = 10
+_ABOVE_START = 2.0
+_ABOVE_BEST = 5.0
+
+
+def judge(view: RunView) -> Verdict | None:
+    """Say that the loss diverged."""
+    if facts.went_wrong(view) and story.root(view) is not None:
+        return None
+    for table in view.steps.tables:
+        for name in table.columns:
+            if metrics.canonical(name) == metrics.LOSS and (found := _divergence(table, name)) is not None:
+                start, best, last = found
+                evidence = Evidence(
+                    sentence=f"{name} ends at {last:.4g}", source=table.source, value=last, rank=table.rank
+                )
+                return facts.verdict(
+                    Cause.DIVERGED,
+                    f"{name} diverged: it began at {start:.4g}, was {best:.4g} at best and ended at {last:.4g}",
+                    0.8,
+                    evidence,
+                    *facts.endings(view.run),
+                )
+    return None
+
+
+def _divergence(table: StepTable, name: str) -> tuple[float, float, float] | None:
+    column = table.columns[name]
+    kept = frozenset(latest(table.steps))
+    rows = range(len(table.steps)) if column.rows is None else column.rows
+    values = [
+        float(value)
+        for row, value in zip(rows, column.values, strict=True)
+        if row in kept and not isnan(value)
+    ]
+    if len(values) < _FEWEST:
+        return None
+    size = max(len(values) // _SHARE, 3)
+    start, last = median(values[:size]), median(values[-size:])
+    best = min(median(values[at : at + size]) for at in range(0, len(values) - size + 1, size))
+    is_far = last > _ABOVE_START * start and last > _ABOVE_BEST * best
+    return (start, best, last) if start > 0 and best > 0 and (is_far or isinf(last)) else None

@@ -1,0 +1,49 @@
+"""Any other error the job told of: an exception, an assertion, a GPU that failed, a child that did."""
+
+from jobmeter.analysis.verdict import facts, story
+from jobmeter.model.report import Cause, LogError, Verdict
+from jobmeter.model.view import RunView
+
+_CONFIDENCE = {"exception": 0.9, "assertion": 0.9, "gpu_fault": 0.9, "child_failed": 0.6}
+
+
+def judge(view: RunView) -> Verdict | None:
+    """Say what the job failed with."""
+    if not facts.went_wrong(view):
+        return None
+    error = story.root(view)
+    if error is None:
+        return _logged(view)
+    if error.signature not in _CONFIDENCE:
+        return None
+    evidence = [facts.quoted(error, "the job says so")]
+    evidence += [facts.quoted(one, "what came of it") for one in story.consequences(view, error)]
+    return facts.verdict(
+        Cause.EXCEPTION, _sentence(error), _CONFIDENCE[error.signature], *evidence, *facts.endings(view.run)
+    )
+
+
+def _sentence(error: LogError) -> str:
+    if error.signature == "child_failed":
+        code = error.fields.get("exit_code")
+        rank = f" rank {error.fields['rank']}" if "rank" in error.fields else " a process"
+        how = f" with exit status {code}" if code is not None else ""
+        return f"{rank.strip()} failed first{how}; its own words are not in the output"
+    where = "a GPU failed" if error.signature == "gpu_fault" else "the job failed"
+    return f"{where}{facts.on_ranks(error)}: {facts.first_line(error)}"
+
+
+def _logged(view: RunView) -> Verdict | None:
+    """Take the last error line of a job that is known to have failed."""
+    if not view.run.exit_code:
+        return None
+    lines = [one for one in view.log_errors if one.level != "WARNING" and not one.survived]
+    if not lines:
+        return None
+    return facts.verdict(
+        Cause.EXCEPTION,
+        f"the job failed; the last error it logged: {facts.first_line(lines[-1])}",
+        0.6,
+        facts.quoted(lines[-1], "the last error line"),
+        *facts.endings(view.run),
+    )
