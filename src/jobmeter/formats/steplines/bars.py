@@ -6,6 +6,7 @@ it shows a metric of training or if its words say so; one without words numbers 
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from jobmeter.formats.steplines import numbers
 from jobmeter.formats.steplines.row import Number
@@ -28,6 +29,8 @@ _RICH = re.compile(
 _RATE = re.compile(rf"(?P<value>{_COUNT})\s?(?P<unit>\D\S*)")
 _BEFORE_WORDS = re.compile(rf"[|\[\]<,{FILLED}]")
 _LONGEST_WORDS = 400
+_MOST_WORDS = 512
+"""A bar keeps its words and the names of its metrics while it is drawn: what they mean is found once."""
 _WIDTH = 5
 _SPACES = " \t"
 _NOTEBOOK = re.compile(r"\s*(?P<words>Epoch \d+):\s+\d{1,3}%\s*")
@@ -47,6 +50,7 @@ _PHRASE = re.compile(rf"(?P<name>[A-Za-z_][\w /@.-]*?)\s*[:=]?\s*(?P<value>{numb
 _ENDED = re.compile(r"\[[^\[\]]*(?:<|it/s|s/it|\?)[^\[\]]*\]")
 """The end of a bar that was drawn before on the same line."""
 _WITHIN = re.compile(r"\[\s*(?P<n>\d+)\s*/\s*(?P<total>\d+)(?![\d/])[^\]]*\]")
+_NUMBER = re.compile(r"\d[\d.,]*(?:e[-+]?\d+)?")
 _INDENT = " " * 20
 _MOST_BARS = 16
 _DROPPED = frozenset(("v_num", "eta", "refresh"))
@@ -77,29 +81,21 @@ class Bar:
     @property
     def is_training(self) -> bool:
         """Tell whether the bar is that of a training loop."""
-        if any(metrics.canonical(name) == metrics.LR for name in self.metrics):
-            return True  # only a loop that learns has a learning rate, whatever the run is called
-        if _NOT_TRAINING.search(self.words):
-            return False
-        return bool(_TRAINING.search(self.words)) or any(map(_is_training_metric, self.metrics))
+        return _is_training(self.words, tuple(self.metrics))
 
-    @property
-    def may_number_rows(self) -> bool:
+    def may_number_rows(self, *, is_training: bool) -> bool:
         """Tell whether rows printed beside it can be of its step."""
-        return self.total is not None and (not self.words.strip(" :") or self.is_training)
+        return self.total is not None and (is_training or not self.words.strip(" :"))
 
     @property
     def epoch(self) -> int | None:
         """The epoch its words name, where the bar counts the steps within one."""
-        found = _EPOCH.search(self.words)
-        return int(found["epoch"]) if found else None
+        return _epoch(self.words)[0]
 
     def may_be_last(self, first_epoch: int) -> bool:
         """Tell whether no epoch can follow, as far as its words say."""
-        found = _EPOCH.search(self.words)
-        if found is None or found["epochs"] is None:
-            return True
-        return int(found["epoch"]) >= int(found["epochs"]) - 1 + first_epoch
+        epoch, epochs = _epoch(self.words)
+        return epoch is None or epochs is None or epoch >= epochs - 1 + first_epoch
 
 
 def position_in_laps(bar: Bar, laps: dict[str, list[int]], key: str) -> int:
@@ -117,7 +113,7 @@ def position_in_laps(bar: Bar, laps: dict[str, list[int]], key: str) -> int:
 
 def find(text: str) -> list[Bar]:
     """Find the bars in a line, in order; each word before a bar belongs to it."""
-    if "•" in text:
+    if not text.isascii() and "•" in text:
         found = [_rich(match) for match in _RICH.finditer(text)]
         if found:
             return found
@@ -145,7 +141,7 @@ def unfinished(text: str) -> str:
     """Give the words of a bar that the end of the line cut off; empty where there is none."""
     place = text.rfind("%|")
     if place < 0:
-        found = _NOTEBOOK.fullmatch(text)
+        found = _NOTEBOOK.fullmatch(text) if text.rstrip().endswith("%") else None
         return found["words"] if found else ""
     percent = _PERCENT.search(text, max(place - _WIDTH, 0), place + 1)
     if percent is None or text[place + 2 :].strip(FILLED + _SPACES):
@@ -171,12 +167,12 @@ def _bar(left: str, place: re.Match[str], rest: re.Match[str]) -> Bar:
     words, is_fragment = _split_words(left.rstrip(), has_total=place["total"] is not None)
     postfix = rest["postfix"] or ""
     shown = _postfix(postfix)
-    shown.update({name: value for name, value in _phrases(words).items() if name not in shown})
+    for name, value in _phrases(words):
+        shown.setdefault(name, value)
     position, total = numbers.scaled(place["n"]) or 0, place["total"]
     said = _WITHIN.search(words) if total is None else None
-    if (
-        said is not None
-    ):  # `Train Epoch: 0 [58/65 (88%)] Loss: 14.9: : 57it [...]`: the words know more than the bar
+    if said is not None:
+        # `Train Epoch: 0 [58/65 (88%)] Loss: 14.9: : 57it [...]`: the words know more than the bar
         position, total = int(said["n"]), said["total"]
     return Bar(
         position=position,
@@ -184,7 +180,7 @@ def _bar(left: str, place: re.Match[str], rest: re.Match[str]) -> Bar:
         words=words,
         is_fragment=is_fragment,
         metrics=shown,
-        rate=_rate(rest["rate"]),
+        rate=dict(_rate(rest["rate"])),
         counts_from_zero="v_num" in postfix,
         end=rest.end(),
     )
@@ -207,13 +203,14 @@ def _rich(match: re.Match[str]) -> Bar:
         words=match["head"],
         is_fragment=False,
         metrics=_postfix(match["postfix"]),
-        rate=_rate(match["rate"]),
+        rate=dict(_rate(match["rate"])),
         counts_from_zero=True,
         is_rich=True,
         end=match.end(),
     )
 
 
+@lru_cache(maxsize=_MOST_WORDS)
 def _last_words(before: str) -> str:
     """Take a bar's own words: text glued before them was printed by somebody else."""
     shown = before[-_LONGEST_WORDS:].strip(_SPACES).removesuffix(":")
@@ -222,6 +219,8 @@ def _last_words(before: str) -> str:
 
 
 def _postfix(text: str) -> dict[str, Number]:
+    if not text:
+        return {}
     found: dict[str, Number] = {}
     for piece in text.split(", ") if "=" in text else ():
         name, _, value = piece.partition("=")
@@ -232,10 +231,13 @@ def _postfix(text: str) -> dict[str, Number]:
 
 
 def _without_noise(found: dict[str, Number]) -> dict[str, Number]:
-    return {name: value for name, value in found.items() if name.lower() not in _DROPPED}
+    for name in [name for name in found if name.lower() in _DROPPED]:
+        del found[name]
+    return found
 
 
-def _phrases(words: str) -> dict[str, Number]:
+@lru_cache(maxsize=_MOST_WORDS)
+def _phrases(words: str) -> tuple[tuple[str, Number], ...]:
     """Find metrics in a bar's words: `Epoch 1/3, step 10/40 completed (loss: 0.52)`."""
     found: dict[str, Number] = {}
     for match in _PHRASE.finditer(words) if any(letter.isdigit() for letter in words) else ():
@@ -243,19 +245,41 @@ def _phrases(words: str) -> dict[str, Number]:
         value = numbers.number(match["value"])
         if value is not None and (metrics.is_loss(name) or metrics.canonical(name) == metrics.LR):
             found[name] = value
-    return found
+    return tuple(found.items())
 
 
-def _rate(text: str) -> dict[str, Number]:
+@lru_cache(maxsize=_MOST_WORDS)
+def _rate(text: str) -> tuple[tuple[str, Number], ...]:
     match = _RATE.fullmatch(text)
     if match is None:
-        return {}
+        return ()
     unit, value = match["unit"], match["value"]
-    if value[-1].isalpha():
-        scaled = numbers.scaled(value)
-        return {} if scaled is None else {unit: scaled}
-    given = numbers.number(value)
-    return {} if given is None else {unit: given}
+    given = numbers.scaled(value) if value[-1].isalpha() else numbers.number(value)
+    return () if given is None else ((unit, given),)
+
+
+@lru_cache(maxsize=_MOST_WORDS)
+def _is_training(words: str, names: tuple[str, ...]) -> bool:
+    if any(metrics.canonical(name) == metrics.LR for name in names):
+        return True  # only a loop that learns has a learning rate, whatever the run is called
+    if _NOT_TRAINING.search(words):
+        return False
+    return bool(_TRAINING.search(words)) or any(map(_is_training_metric, names))
+
+
+@lru_cache(maxsize=_MOST_WORDS)
+def _epoch(words: str) -> tuple[int | None, int | None]:
+    """Find the epoch that words name, and of how many."""
+    found = _EPOCH.search(words)
+    if found is None:
+        return None, None
+    return int(found["epoch"]), int(found["epochs"]) if found["epochs"] else None
+
+
+@lru_cache(maxsize=_MOST_WORDS)
+def without_numbers(words: str) -> str:
+    """Give the words that a bar has in every epoch."""
+    return _NUMBER.sub("#", words)
 
 
 def _is_training_metric(name: str) -> bool:

@@ -22,7 +22,7 @@ _CTIME = re.compile(
     rf"{_TIME}(?: (?P<zone>UTC|GMT|Z))? "
     r"(?P<year>(?:19|20)\d{2})(?!\d)"
 )
-_HAS_TIME = re.compile(r"\d{2}:\d{2}:\d{2}")
+_HAS_TIME = re.compile(r":\d{2}:\d{2}")
 _EPOCH = re.compile(r"\s*\[?(?P<epoch>1\d{9}(?:\.\d{1,9})?)\]?(?=[\s:,|])")
 _MONTHS = {
     name: number

@@ -22,18 +22,16 @@ _IN_GIGABYTES = re.compile(rf"(?P<name>\w+)=(?P<value>{numbers.NUMBER})(?P<unit>
 
 def parse(text: str, _memory: Memory) -> Row | None:
     """Read a progress, timer or pipeline line."""
-    if "step" not in text and "SamplesPerSec" not in text:
-        return None
-    found = _PROGRESS.search(text)
+    found = _PROGRESS.search(text) if "skipped=" in text else None
     if found is not None:
         if int(found["step"]) == 0:
             return None  # printed while the engine is set up, before any step
         metrics = numbers.numeric((name, found[name]) for name in ("lr", "skipped"))
         return Row(metrics=metrics, step=int(found["step"]))
-    found = _TIMER.search(text)
+    found = _TIMER.search(text) if "SamplesPerSec=" in text else None
     if found is not None:
         return Row(metrics=_timer(found), step=int(found["step"]))
-    found = _PIPELINE.search(text)
+    found = _PIPELINE.search(text) if "iter time" in text else None
     if found is None:
         return None
     metrics = numbers.numeric((("loss", found["loss"]),)) | _pipeline(found["rest"])

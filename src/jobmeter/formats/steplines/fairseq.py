@@ -27,7 +27,7 @@ def parse(text: str, memory: Memory) -> Row | None:
     if found is None:
         return None
     pattern = _EQUAL if found["kind"] == "train_inner" else _BARRED
-    metrics = numbers.numeric((pair["name"], pair["value"]) for pair in pattern.finditer(found["rest"]))
+    metrics = numbers.matched(pattern, found["rest"])
     metrics["epoch"] = int(found["epoch"])
     if found["kind"] in ("valid", "test"):
         metrics = {_prefixed(found["kind"], name): value for name, value in metrics.items()}

@@ -46,6 +46,20 @@ _BATCH = re.compile(
     r"|\bbatch size (?P<g>\d+) (?:succeeded|failed), trying batch size (?P<h>\d+)\b",
     re.IGNORECASE,
 )
+_CHANGES = (
+    "decreas",
+    "reduc",
+    "increas",
+    "adjust",
+    "chang",
+    "rais",
+    "lower",
+    "updat",
+    "->",
+    "=>",
+    "→",
+    "trying",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +74,17 @@ class Happening:
 
 def parse(text: str) -> Happening | None:
     """Read what a line says happened; None where it says nothing."""
-    return _memory(text) or _checkpoint(text) or _batch_size(text)
+    lower = text.lower()
+    if "memory" in lower or "oom" in lower:
+        found = _memory(text)
+        if found is not None:
+            return found
+    if "checkpoint" in lower:
+        found = _checkpoint(text)
+        if found is not None:
+            return found
+    # every line of some trainings tells the batch size; few tell that it changed
+    return _batch_size(text) if any(word in lower for word in _CHANGES) else None
 
 
 def saving_step(text: str) -> int | None:

@@ -12,9 +12,6 @@ from jobmeter.formats.steplines.row import Memory, Number, Phase, Row
 from jobmeter.model import metrics as meanings
 
 _DICT = re.compile(r"\{(?P<body>'[^{}]*)\}")
-_PAIR = re.compile(
-    rf"'(?P<name>[^']+)': (?:(?P<bare>{numbers.NUMBER})|'(?P<text>{numbers.NUMBER})')(?=,|$)", re.IGNORECASE
-)
 _MARKS = ("'epoch'", "'learning_rate'", "'loss'", "'eval_loss'", "'train_runtime'", "'eval_runtime'")
 _SUMMARY = ("train_runtime", "train_samples_per_second")
 _MOSTLY = 0.7
@@ -28,16 +25,18 @@ def parse(text: str, _memory: Memory) -> Row | None:
     found = _DICT.search(text)
     if found is None or not any(mark in found["body"] for mark in _MARKS):
         return None
-    metrics: dict[str, Number] = {}
-    for pair in _PAIR.finditer(found["body"]):
-        value = numbers.number(pair["bare"] or pair["text"])
-        if value is not None:
-            metrics[pair["name"]] = value
+    metrics = _pairs(found["body"])
     # settings hold names, paths and switches; a Trainer's row hardly anything but numbers
     if len(metrics) < max(2, found["body"].count("': ") * _MOSTLY) or not any(map(_is_measured, metrics)):
         return None
     step = next((numbers.whole(metrics.pop(name)) for name in _STEPS if name in metrics), None)
     return Row(metrics=metrics, step=step, phase=_phase(metrics), is_numbered_by_bar=step is None)
+
+
+def _pairs(body: str) -> dict[str, Number]:
+    """Split the pairs of a dict that are a name and a number; a pattern would take three times as long."""
+    pairs = (pair.partition("': ") for pair in body.removeprefix("'").split(", '"))
+    return numbers.numeric((name, value.removeprefix("'").removesuffix("'")) for name, _, value in pairs)
 
 
 def _is_measured(name: str) -> bool:

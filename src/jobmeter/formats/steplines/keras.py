@@ -32,7 +32,7 @@ def parse(text: str, memory: Memory) -> Row | None:
     line = _LINE.fullmatch(text) if memory.epoch is not None else None
     if line is not None:
         return Row(metrics=_metrics(line["rest"]), step=memory.epoch)
-    found = _BAR.search(text)
+    found = _BAR.search(text) if "/" in text else None
     if found is None:
         return None
     metrics = _metrics(found["rest"])
@@ -45,7 +45,7 @@ def parse(text: str, memory: Memory) -> Row | None:
 
 
 def _metrics(text: str) -> dict[str, Number]:
-    return numbers.numeric((pair["name"], pair["value"]) for pair in _METRIC.finditer(text))
+    return numbers.matched(_METRIC, text)
 
 
 def _row(found: re.Match[str], metrics: dict[str, Number], memory: Memory) -> Row | None:

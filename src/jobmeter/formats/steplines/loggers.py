@@ -5,7 +5,9 @@ mislead: a level or a module's name is cut only in the forms loggers give it, be
 """
 
 import re
+from functools import lru_cache
 
+from jobmeter.formats.steplines import shapes
 from jobmeter.formats.steplines.row import Memory
 
 _CLOCK = re.compile(r"^.{0,60}?\d{2}:\d{2}:\d{2}(?:[.,]\d+)?\S*(?=\s)")
@@ -35,9 +37,19 @@ def note_heading(text: str, memory: Memory) -> bool:
     """Remember the epoch that a line of its own announces; False for any other line."""
     if len(text) > _LONGEST_HEADING or "poch" not in text.lower():
         return False
-    found = _HEADING.fullmatch(message(text))
+    found = _heading(shapes.of(text))
     if found is None:
         return False
-    memory.heading = int(found["epoch"])
-    memory.heading_total = int(found["epochs"]) if found["epochs"] else None
+    epoch, epochs = found
+    memory.heading = int(text[slice(*epoch)])
+    memory.heading_total = int(text[slice(*epochs)]) if epochs else None
     return True
+
+
+@lru_cache(maxsize=shapes.MOST)
+def _heading(shape: str) -> tuple[shapes.Span, shapes.Span | None] | None:
+    start = len(shape) - len(message(shape))
+    found = _HEADING.fullmatch(shape, start)
+    if found is None:
+        return None
+    return found.span("epoch"), found.span("epochs") if found["epochs"] else None

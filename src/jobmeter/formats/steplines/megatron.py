@@ -20,7 +20,7 @@ def parse(text: str, memory: Memory) -> Row | None:
     """Read an iteration line or the result of an evaluation."""
     if "iteration" not in text or "|" not in text:
         return None
-    found = _EVALUATION.search(text)
+    found = _EVALUATION.search(text) if " loss at " in text.lower() else None
     if found is not None:
         metrics = {
             f"{found['set'].lower()} {name}": value for name, value in _fields(text[found.end() :]).items()

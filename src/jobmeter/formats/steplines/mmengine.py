@@ -18,7 +18,6 @@ _OLD = re.compile(
 _OLD_ITER = re.compile(r"- INFO - Iter \[(?P<n>\d+)/(?P<total>\d+)\]\s+(?P<rest>lr: .*)")
 _PAIR = re.compile(rf"(?P<name>[A-Za-z][\w./@= ()-]*?): (?P<value>{numbers.NUMBER})(?=,|\s|$)", re.IGNORECASE)
 _LONGEST = 4_000
-_NO_METRIC = frozenset(("eta",))
 _TIMES = frozenset(("time", "data_time", "memory", "eta"))
 
 
@@ -58,5 +57,6 @@ def _row(mode: str, found: re.Match[str], memory: Memory) -> Row | None:
 
 
 def _metrics(text: str) -> dict[str, Number]:
-    pairs = numbers.numeric((pair["name"].strip(), pair["value"]) for pair in _PAIR.finditer(text[:_LONGEST]))
-    return {name: value for name, value in pairs.items() if name not in _NO_METRIC}
+    metrics = numbers.matched(_PAIR, text[:_LONGEST])
+    metrics.pop("eta", None)
+    return metrics

@@ -11,6 +11,7 @@ from jobmeter.formats.steplines.row import Memory, Number, Phase, Row
 
 _ITERATION = re.compile(r"(?<!\w)iter (?P<step>\d+): (?P<rest>loss .*)")
 _EVALUATION = re.compile(r"(?<!\w)step (?P<step>\d+): (?P<rest>train loss .*)")
+_SENTENCES = (("iter ", _ITERATION, Phase.TRAIN), ("step ", _EVALUATION, Phase.EVAL))
 _SPEEDRUN = re.compile(r"(?<![\w'\"])step:(?P<step>\d+)(?:/(?P<total>\d+))? (?P<rest>[a-z].*)")
 _SPACED = re.compile(
     rf"(?P<name>[a-z][a-z_ ]*?) (?P<value>{numbers.NUMBER})(?P<unit>ms|s|%)?(?=,|\s|$)", re.IGNORECASE
@@ -35,12 +36,12 @@ def parse(text: str, _memory: Memory) -> Row | None:
     """Read an iteration, an evaluation, or a line of a speedrun."""
     if "loss" not in text:
         return _abbreviated(text)
-    for pattern, phase in ((_ITERATION, Phase.TRAIN), (_EVALUATION, Phase.EVAL)):
-        found = pattern.search(text)
+    for mark, pattern, phase in _SENTENCES:
+        found = pattern.search(text) if mark in text else None
         if found is not None:
             metrics = _metrics(_SPACED, found["rest"])
             return Row(metrics=metrics, step=int(found["step"]), phase=phase) if metrics else None
-    found = _SPEEDRUN.search(text)
+    found = _SPEEDRUN.search(text) if "step:" in text else None
     if found is None:
         return None
     metrics = _metrics(_GLUED, found["rest"])
@@ -66,11 +67,7 @@ def _abbreviated(text: str) -> Row | None:
 
 
 def _metrics(pattern: re.Pattern[str], text: str) -> dict[str, Number]:
-    metrics: dict[str, Number] = {}
-    for pair in pattern.finditer(text):
-        name = numbers.with_unit(pair["name"].strip(), pair["unit"])
-        value = numbers.number(pair["value"])
-        if value is None or numbers.is_unmeasured(name, value) or (name == "mfu_percent" and value < 0):
-            continue
-        metrics[name] = value
+    metrics = numbers.matched(pattern, text)
+    if metrics.get("mfu_percent", 0) < 0:
+        del metrics["mfu_percent"]
     return metrics

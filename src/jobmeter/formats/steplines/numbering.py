@@ -76,7 +76,7 @@ class Numbering:
             self._state.waiting.pop(0)
             self._number(waiting, bar.position, bar.rate)
             return
-        if piece.after_blank and bar.position and not bar.is_training:
+        if bar.position and not bar.is_training and piece.after_blank:
             self._note_redraw(bar, timestamp)
 
     def _note_redraw(self, bar: Bar, timestamp: float | None) -> None:

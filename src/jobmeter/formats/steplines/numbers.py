@@ -7,7 +7,9 @@ that was printed. A time that is `nan` was not measured, whatever the tool print
 import math
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
+from jobmeter.formats.steplines import shapes
 from jobmeter.formats.steplines.row import Number
 
 NUMBER = (
@@ -20,13 +22,13 @@ UNIT = (
 )
 _SUFFIX = {"%": "_percent", "s": "_s", "sec": "_s", "ms": "_ms", "us": "_us"}
 _SPEEDS = frozenset(("throughput", "speed", "rate", "perf", "ips"))
-_WHOLE = re.compile(r"[-+]?\d{1,300}")
-_FLOAT_TEXT = re.compile(NUMBER, re.IGNORECASE)
-_LONGEST = 4_000
+_MOST_DIGITS = 300
+_SPELLED = re.compile(NUMBER, re.IGNORECASE)
+LONGEST = 4_000
 """Nobody prints that many metrics; longer texts cost more than they hold."""
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
-_PAIR = re.compile(
+PAIR = re.compile(
     rf"(?<![\w./])(?P<name>[A-Za-z_@][\w@./-]*(?:[ ][A-Za-z_@(][\w@./()-]*){{0,3}})\s*[:=]\s*"
     rf"(?P<value>{NUMBER})\s?(?P<unit>{UNIT})?(?![\w.]*[\w]|,\d)",
     re.IGNORECASE,
@@ -35,18 +37,25 @@ _PAIR = re.compile(
 
 def number(text: object) -> Number | None:
     """Read a number; whole ones stay whole, and what is none is None."""
+    if isinstance(text, str):
+        return _spelled(text.strip())
     if isinstance(text, bool):
         return None
-    if isinstance(text, int | float):
-        return text
-    if not isinstance(text, str):
-        return None
-    word = text.strip()
-    if "," in word and _FLOAT_TEXT.fullmatch(word):
-        word = word.replace(",", "")
-    if _WHOLE.fullmatch(word):
+    return text if isinstance(text, int | float) else None
+
+
+def _spelled(word: str) -> Number | None:
+    digits = word[1:] if word.startswith(("-", "+")) else word
+    if digits.isdecimal() and len(digits) <= _MOST_DIGITS:
         return int(word)
-    return float(word) if _FLOAT_TEXT.fullmatch(word) else None
+    if "," in word and _SPELLED.fullmatch(word):
+        return _spelled(word.replace(",", ""))
+    if "_" in word:
+        return None  # Python's own way to part digits; nobody prints it
+    try:
+        return float(word)
+    except ValueError:
+        return None
 
 
 def whole(text: object) -> int | None:
@@ -59,6 +68,8 @@ def whole(text: object) -> int | None:
 
 def scaled(text: str) -> int | None:
     """Read a count as bars shorten it: `1.02k`, `170M`."""
+    if text.isdecimal():
+        return int(text)
     factor = _SCALES.get(text[-1:])
     given = number(text[:-1] if factor else text)
     if given is None or not math.isfinite(given):
@@ -82,13 +93,34 @@ def is_unmeasured(name: str, value: Number) -> bool:
 
 def pairs(text: str) -> dict[str, Number]:
     """Find every `name: value` and `name=value`; of a name given twice the last one counts."""
+    return matched(PAIR, text[:LONGEST])
+
+
+def matched(pattern: re.Pattern[str], text: str) -> dict[str, Number]:
+    """Read all that a pattern finds: groups `name` and `value`, and `unit` where it has one."""
     found: dict[str, Number] = {}
-    for match in _PAIR.finditer(text[:_LONGEST]):
-        value = number(match["value"])
-        name = with_unit(match["name"].strip(), match["unit"])
+    for name, start, stop in places(pattern, text):
+        value = number(text[start:stop])
         if value is not None and not is_unmeasured(name, value):
             found[name] = value
     return found
+
+
+def places(pattern: re.Pattern[str], text: str) -> tuple[tuple[str, int, int], ...]:
+    """Find the names that a pattern matches, and where their values stand."""
+    places, is_certain = _places(pattern, shapes.of(text))
+    return places if is_certain else _places.__wrapped__(pattern, text)[0]
+
+
+@lru_cache(maxsize=shapes.MOST)
+def _places(pattern: re.Pattern[str], shape: str) -> tuple[tuple[tuple[str, int, int], ...], bool]:
+    matches = list(pattern.finditer(shape))
+    has_unit = "unit" in pattern.groupindex
+    names = (with_unit(match["name"].strip(), match["unit"] if has_unit else None) for match in matches)
+    return (
+        tuple((name, *match.span("value")) for name, match in zip(names, matches, strict=True)),
+        all(shapes.is_name(shape, match.span("name")) for match in matches),
+    )
 
 
 def numeric(items: Iterable[tuple[object, object]]) -> dict[str, Number]:

@@ -35,30 +35,34 @@ _LONGEST_LINE = 16_384
 _LONGEST_REMEMBERED = 4_096
 _MOST_RANKS = 4_096
 _COLUMN_LINES = 64
-_ENDLESS = re.compile(r"\d{200}")
+_MOST_DIGITS = 200
+_ENDLESS = re.compile(rf"\d{{{_MOST_DIGITS}}}")
 """No count has so many digits, and Python refuses to read thousands of them."""
 _OF_OBJECTS = frozenset(("hf", "json"))
 """Families whose rows may be long without a blank."""
-_NUMBER = re.compile(r"\d[\d.,]*(?:e[-+]?\d+)?")
+_NOTHING = Memory()
 _STEP_NAMES = ("num_updates", "global_step", "step")
 
 
 class _Line:
-    """A piece as text, with whose it is and when it was written."""
+    """A piece as text, with whose it is."""
 
-    __slots__ = ("_arrived_at", "memory", "piece", "rank", "text", "who", "whole")
+    __slots__ = ("memory", "moment", "piece", "rank", "text", "who", "whole")
 
-    def __init__(self, piece: Piece, memories: dict[str, Memory], arrived_at: Arrival) -> None:
+    def __init__(self, piece: Piece, memories: dict[str, Memory], fresh: Memory) -> None:
         self.piece = piece
         self.whole = text.clean(piece.raw)
         self.rank, self.text = prefixes.split(self.whole)
         self.who = "" if self.rank is None or len(memories) > _MOST_RANKS else str(self.rank)
-        self.memory = memories.get(self.who) or Memory()
-        self._arrived_at = arrived_at
+        self.memory = memories.get(self.who, fresh)
+        self.moment: tuple[float | None] | None = None
+        """When it was written, once somebody asked."""
 
-    def arrival(self) -> float | None:
-        """Say when its last byte had come."""
-        return self._arrived_at(self.piece.end)
+    def is_readable(self) -> bool:
+        """Tell a line with words in it from an empty one and from an endless number."""
+        if not self.text or self.text.isspace():
+            return False
+        return len(self.text) < _MOST_DIGITS or _ENDLESS.search(self.text) is None
 
 
 class Reader:
@@ -82,6 +86,11 @@ class Reader:
         self._numbers: numbering.Numbering = numbering.Numbering(self._state, self._emit, others)
         self._steps: list[Step] = []
         self._events: list[Event] = []
+        self._arrived_at: Arrival = _nobody_knows
+        self._fresh = Memory()
+        """That of a rank of which nothing is remembered yet."""
+        self._expecting = {who for who, memory in self._state.memories.items() if memory.expects}
+        """Ranks whose next lines belong to what the last one began."""
         self.untimed: list[tuple[str, dict[str, object]]] = []
         """Events that no clock told the time of: their type and details."""
         self.assumed_utc = False
@@ -101,10 +110,11 @@ class Reader:
 
     def feed(self, data: bytes, arrived_at: Arrival, offset: int, *, final: bool = False) -> None:
         """Read on: data begins at a byte offset of the stream; `final` says that nothing follows."""
+        self._arrived_at = arrived_at
         self._splitter.feed(data, offset)
         for piece in self._splitter.pieces(self._wants_all, final=final):
             self._numbers.release(before=piece.start)
-            self._read(_Line(piece, self._state.memories, arrived_at))
+            self._read(_Line(piece, self._state.memories, self._fresh))
         self._numbers.release(before=self.consumed)
         if final:
             self._finish()
@@ -123,10 +133,10 @@ class Reader:
         return held.pack(self._state)
 
     def _wants_all(self) -> bool:
-        return any(memory.expects for memory in self._state.memories.values())
+        return bool(self._expecting)
 
     def _read(self, line: _Line) -> None:
-        if not line.text or line.text.isspace() or _ENDLESS.search(line.text):
+        if not line.is_readable():
             return
         memory = line.memory
         memory.expects = max(memory.expects - 1, 0)
@@ -134,8 +144,14 @@ class Reader:
         if closed is not None:
             self._keep("aitoolkit", closed, line)
         self._read_line(line)
-        if line.who not in self._state.memories and memory != Memory():
+        if memory is self._fresh and memory != _NOTHING:
             self._state.memories[line.who] = memory
+        if self._state.memories.get(line.who) is self._fresh:
+            self._fresh = Memory()
+        if memory.expects:
+            self._expecting.add(line.who)
+        elif self._expecting:
+            self._expecting.discard(line.who)
 
     def _read_line(self, line: _Line) -> None:
         details = milestones.parse(line.text) if line.piece.may_be_milestone else None
@@ -212,9 +228,10 @@ class Reader:
             self._tell_sampling(bar, line)
             if place == 0 and bar.is_fragment and line.memory.wrapped:
                 bar.words, line.memory.wrapped = line.memory.wrapped, ""
-            if bar.is_training:
+            is_training = bar.is_training
+            if is_training:
                 self._keep_bar(bar, line)
-            if bar.may_number_rows and not is_nested:
+            if bar.may_number_rows(is_training=is_training) and not is_nested:
                 self._state.memories[line.who] = line.memory
                 self._numbers.see_bar(bar, line.who, line.piece, self._time(line))
 
@@ -224,14 +241,13 @@ class Reader:
         if not metrics or (bar.position == 0 and (bar.is_lightning or not bar.metrics)):
             return
         memory = line.memory
-        given = next((metrics.pop(name) for name in _STEP_NAMES if name in metrics), None)
-        key = f"{line.who}|{_without_digits(bar.words)}|{bar.total}"
-        step = bars.position_in_laps(bar, memory.laps, key) if given is None else int(given)
-        if bar.epoch is not None and bar.total:
-            metrics.setdefault("epoch", bar.epoch)
-            place = step_in_epochs(
-                memory, bar.epoch, bar.position, bar.total, counts_from_zero=bar.is_lightning
-            )
+        given = _take_step(metrics)
+        key = f"{line.who}|{bars.without_numbers(bar.words)}|{bar.total}"
+        epoch = bar.epoch
+        step = bars.position_in_laps(bar, memory.laps, key) if given is None else given
+        if epoch is not None and bar.total:
+            metrics.setdefault("epoch", epoch)
+            place = step_in_epochs(memory, epoch, bar.position, bar.total, counts_from_zero=bar.is_lightning)
             step = place if given is None else step
         memory.step, memory.has_bars = step, True
         self.last_row_end = line.piece.end
@@ -265,7 +281,12 @@ class Reader:
             self._emit(done)
 
     def _time(self, line: _Line) -> float | None:
-        arrived_at = line.arrival()
+        if line.moment is None:
+            line.moment = (self._moment(line),)
+        return line.moment[0]
+
+    def _moment(self, line: _Line) -> float | None:
+        arrived_at = self._arrived_at(line.piece.end)
         read = clocks.read(line.whole)
         if read is None:
             return arrived_at
@@ -310,8 +331,10 @@ class Reader:
     def _tell_sampling(self, bar: Bar, line: _Line) -> None:
         """Tell when a training stops to draw samples, and when it goes on."""
         memory = line.memory
-        step: dict[str, object] = {} if memory.step is None else {"step": memory.step}
         draws = bar.total is not None and aitoolkit.is_sampling(bar.words)
+        if not draws and not memory.sampling:
+            return
+        step: dict[str, object] = {} if memory.step is None else {"step": memory.step}
         if draws and not memory.sampling and bar.position < (bar.total or 0):
             memory.sampling = bar.total or 0
             self._tell("sampling_start", step | {"images": memory.sampling}, line)
@@ -341,6 +364,18 @@ class Reader:
                 )
 
 
+def _nobody_knows(_offset: int) -> float | None:
+    return None
+
+
+def _take_step(metrics: dict[str, Number]) -> int | None:
+    """Take the step out of the metrics of a bar that shows it."""
+    for name in _STEP_NAMES:
+        if name in metrics:
+            return int(metrics.pop(name))
+    return None
+
+
 def _is_told_again(words: str, row: Row, memory: Memory) -> bool:
     """Tell a row that says word for word what the one before said, while the training stood still."""
     if words != memory.last_row or _place(memory) != memory.last_row_at:
@@ -350,7 +385,3 @@ def _is_told_again(words: str, row: Row, memory: Memory) -> bool:
 
 def _place(memory: Memory) -> str:
     return f"{memory.step}|{memory.bar_position}"
-
-
-def _without_digits(words: str) -> str:
-    return _NUMBER.sub("#", words)

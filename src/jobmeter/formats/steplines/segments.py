@@ -6,6 +6,7 @@ is cut, so that a hundred megabytes of it need no more memory than one piece.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -40,28 +41,56 @@ _TERSE_WORDS = (b" train ", b" val ", b" hella ")
 _TERSE = re.compile(rb"\s*\d+ (?:train|val|hella) [-\d.a-z]+\s*")
 """Rows of nothing but a step, a word and a number; the words alone stand in any prose."""
 _MILESTONE_WORDS = (b"s]", b"ing step #", b"ed step #", *happenings.WORDS)
-_WORDS = _ROW_WORDS + _MILESTONE_WORDS
 _WIDE_BLANK = 8
+_RETURN = 0x0D
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
+class Before:
+    """What stands before a place of a block, and what was known before the block."""
+
+    block: bytes
+    position: int
+    after_return: bool
+    after_blank: bool
+
+    def is_returned(self) -> bool:
+        """Tell whether the cursor went back to the start of its line."""
+        if not self.position:
+            return self.after_return
+        return self.block[self.position - 1] == _RETURN
+
+    def is_wiped(self) -> bool:
+        """Tell whether what was drawn last was blanks."""
+        last = _last_drawn(self.block[: self.position])
+        return len(last) >= _WIDE_BLANK and not last.strip(b" ") if last else self.after_blank
+
+
+@dataclass(slots=True)
 class Piece:
     """One line, or one drawing of a redrawn one."""
 
     raw: bytes
     start: int
     """Where in the stream its first byte stands."""
-    after_return: bool
-    """It was drawn over what stood there."""
-    after_blank: bool
-    """What stood there had been wiped with blanks."""
-    may_be_row: bool = True
-    may_be_milestone: bool = True
+    before: Before
+    may_be_row: bool
+    may_be_milestone: bool
 
     @property
     def end(self) -> int:
         """Where in the stream its last byte stands."""
         return self.start + max(len(self.raw) - 1, 0)
+
+    @property
+    def after_return(self) -> bool:
+        """Tell whether it was drawn over what stood there."""
+        return self.before.is_returned()
+
+    @property
+    def after_blank(self) -> bool:
+        """Tell whether what stood there had been wiped with blanks."""
+        return self.before.is_wiped()
 
 
 class Splitter:
@@ -99,56 +128,88 @@ class Splitter:
         yield from self._unended(held[ended:], first + ended, wants_all, final=final)
 
     def _block(self, block: bytes, offset: int, wants_all: Callable[[], bool]) -> Iterator[Piece]:
-        places = _places(block)
+        lines = _Lines(block)
         position = 0
-        while position < len(block) and (places or wants_all()):
+        while True:
             if not wants_all():
-                position = places[0]
-            while places and places[0] <= position:
-                del places[0]
-            stop = _stop(block, position)
-            yield from self._cut(
-                block[position:stop], offset + position, self._look_back(block, position), wants_all
-            )
+                position = lines.next_marked(position)
+            if position >= len(block):
+                break
+            stop = lines.stop(position)
+            before = Before(block, position, self.after_return, self.after_blank)
+            if stop - position > LONGEST_BYTES:
+                yield from self._cut(block[position:stop], offset + position, before, wants_all)
+            else:
+                is_row = position in lines.rows or wants_all()
+                is_milestone = position in lines.milestones
+                if is_row or is_milestone:
+                    yield Piece(block[position:stop], offset + position, before, is_row, is_milestone)
             position = stop + 1
-        self.after_return, self.after_blank = self._look_back(block, len(block))
+        after = Before(block, len(block), self.after_return, self.after_blank)
+        self.after_return, self.after_blank = after.is_returned(), after.is_wiped()
 
     def _unended(
         self, rest: bytes, offset: int, wants_all: Callable[[], bool], *, final: bool
     ) -> Iterator[Piece]:
         """Keep the beginning of a line until the rest of it comes, unless it is too long for any line."""
         whole = len(rest) if final else (len(rest) - 1) // LONGEST_BYTES * LONGEST_BYTES
-        yield from self._cut(rest[: max(whole, 0)], offset, (self.after_return, self.after_blank), wants_all)
+        before = Before(b"", 0, self.after_return, self.after_blank)
+        yield from self._cut(rest[: max(whole, 0)], offset, before, wants_all)
         self.consumed = offset + max(whole, 0)
         self._tail = bytearray(rest[max(whole, 0) :])
 
-    def _cut(
-        self, raw: bytes, offset: int, before: tuple[bool, bool], wants_all: Callable[[], bool]
-    ) -> Iterator[Piece]:
+    def _cut(self, raw: bytes, offset: int, before: Before, wants_all: Callable[[], bool]) -> Iterator[Piece]:
         """Give one line, in parts where it is too long."""
         for start in range(0, len(raw), LONGEST_BYTES):
             part = raw[start : start + LONGEST_BYTES]
-            lower = part.lower()
-            piece = Piece(
-                raw=part,
-                start=offset + start,
-                after_return=before[0],
-                after_blank=before[1],
-                may_be_row=wants_all()
-                or any(word in lower for word in _ROW_WORDS)
-                or _TERSE.fullmatch(lower) is not None,
-                may_be_milestone=any(word in lower for word in _MILESTONE_WORDS),
-            )
-            if piece.may_be_row or piece.may_be_milestone:
-                yield piece
+            lines = _Lines(part)
+            is_row = bool(lines.rows) or wants_all()
+            if is_row or lines.milestones:
+                yield Piece(part, offset + start, before, is_row, bool(lines.milestones))
 
-    def _look_back(self, block: bytes, position: int) -> tuple[bool, bool]:
-        """Tell of the piece that begins somewhere: is it drawn over another one, and was that wiped."""
-        if not position:
-            return self.after_return, self.after_blank
-        last = _last_drawn(block[:position])
-        is_wiped = len(last) >= _WIDE_BLANK and not last.strip(b" ") if last else self.after_blank
-        return block[position - 1 : position] == b"\r", is_wiped
+
+class _Lines:
+    """The lines of a block that hold a word, by where they begin."""
+
+    def __init__(self, block: bytes) -> None:
+        self._block = block
+        self._lower = block.lower()
+        self._ends: list[int] = []
+        self.rows = {start for word in _ROW_WORDS for start, _ in self._holding(word)}
+        self.rows |= {
+            start for word in _TERSE_WORDS for start, at in self._holding(word) if self._is_terse(start, at)
+        }
+        self.milestones = {start for word in _MILESTONE_WORDS for start, _ in self._holding(word)}
+        self._marked = sorted(self.rows | self.milestones)
+
+    def _holding(self, word: bytes) -> Iterator[tuple[int, int]]:
+        """Find the lines with a word: where each begins, and where the first such word in it stands."""
+        at = self._lower.find(word)
+        while at >= 0:
+            line = bisect_left(self._line_ends(), at)
+            yield (self._ends[line - 1] + 1 if line else 0), at
+            at = self._lower.find(word, self._ends[line])
+
+    def _line_ends(self) -> list[int]:
+        if not self._ends:
+            self._ends = [*(found.start() for found in _SEPARATOR.finditer(self._block)), len(self._block)]
+        return self._ends
+
+    def _is_terse(self, start: int, at: int) -> bool:
+        return (
+            self._lower[start:at].isdigit()
+            and _TERSE.fullmatch(self._lower, start, self.stop(start)) is not None
+        )
+
+    def next_marked(self, position: int) -> int:
+        """Say where the next line with a word begins, from a position on; the end of the block where none does."""
+        place = bisect_left(self._marked, position)
+        return self._marked[place] if place < len(self._marked) else len(self._block)
+
+    def stop(self, position: int) -> int:
+        """Say where the line ends that begins at a position."""
+        ends = self._line_ends()
+        return ends[bisect_left(ends, position)]
 
 
 def _last_drawn(block: bytes) -> bytes:
@@ -160,31 +221,3 @@ def _last_drawn(block: bytes) -> bytes:
             return block[start:]
         block = block[:start]
     return b""
-
-
-def _places(block: bytes) -> list[int]:
-    """Find where the lines begin that hold a word."""
-    lower = block.lower()
-    found: set[int] = set()
-    for word in _WORDS:
-        at = lower.find(word)
-        while at >= 0:
-            found.add(_start(block, at))
-            at = lower.find(word, _stop(block, at))
-    for word in _TERSE_WORDS:
-        at = lower.find(word)
-        while at >= 0:
-            start, stop = _start(block, at), _stop(block, at)
-            if block[start:at].isdigit():
-                found.add(start)
-            at = lower.find(word, stop)
-    return sorted(found)
-
-
-def _start(block: bytes, position: int) -> int:
-    return max(block.rfind(b"\n", 0, position), block.rfind(b"\r", 0, position)) + 1
-
-
-def _stop(block: bytes, position: int) -> int:
-    found = _SEPARATOR.search(block, position)
-    return found.start() if found else len(block)
