@@ -69,9 +69,14 @@ def flags(command: str) -> frozenset[str]:
         return frozenset(flag for option in options.OPTIONS for flag in option.flags) | {"--help", "-h"}
     parser = argparse.ArgumentParser(prog="jobmeter")
     import_module(COMMANDS[command]).configure(parser)
-    return frozenset(
-        flag for action in parser._actions for flag in action.option_strings
-    )  # argparse has no other way
+    return frozenset(flags_of(parser))
+
+
+def flags_of(parser: argparse.ArgumentParser) -> set[str]:
+    """List the options of a parser and of the parsers below it; argparse has no other way."""
+    found = {flag for action in parser._actions for flag in action.option_strings}
+    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return found.union(*(flags_of(inner) for action in below for inner in action.choices.values()))
 
 
 def shown() -> list[tuple[str, str, str]]:

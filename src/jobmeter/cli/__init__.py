@@ -1,7 +1,9 @@
 """One file per command; thin: parse, call a service, print."""
 
 COMMANDS: dict[str, str] = {
+    "analyze": "jobmeter.cli.analyze",
     "bundle": "jobmeter.cli.bundle",
+    "campaign": "jobmeter.cli.campaign",
     "collect": "jobmeter.cli.collect",
     "doctor": "jobmeter.cli.doctor",
     "export": "jobmeter.cli.export",
@@ -13,6 +15,7 @@ COMMANDS: dict[str, str] = {
     "plot": "jobmeter.cli.plot",
     "pp": "jobmeter.cli.pp",
     "ranks": "jobmeter.cli.ranks",
+    "report": "jobmeter.cli.report",
     "rm": "jobmeter.cli.rm",
     "show": "jobmeter.cli.show",
     "steps": "jobmeter.cli.steps",

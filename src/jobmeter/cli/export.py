@@ -1,7 +1,8 @@
 """Hand a run to other tools: `jobmeter export last --format csv -o run.csv`.
 
 csv is one long table (timestamp, key, instance, value, step, source), json one document with every series, duct the
-files that con-duct's ls, pp and plot read. aitk fills the monitoring tables of ai-toolkit's aitk_db.db.
+files that con-duct's ls, pp and plot read, campaign a campaign_stats.json with the run as its one build. aitk fills the
+monitoring tables of ai-toolkit's aitk_db.db.
 """
 
 import argparse

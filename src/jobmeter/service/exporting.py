@@ -12,15 +12,18 @@ from typing import BinaryIO
 
 from jobmeter import exporters
 from jobmeter.errors import UsageError, reason_of
+from jobmeter.exporters import campaign as campaign_exporter
 from jobmeter.model.run import Run
-from jobmeter.service import runs, whole_files
+from jobmeter.service import campaign, runs, whole_files
 from jobmeter.service.windows import Windows
 
 _BLOCK_BYTES = 1 << 20
 
 DATABASES = ("aitk",)
 """Formats that fill a database of another tool's, which has rows of other runs too."""
-NAMES = tuple(sorted((*exporters.ALL, *DATABASES)))
+ANALYSED = ("campaign",)
+"""Formats that hold what analysis says of a run, which an exporter cannot know by itself."""
+NAMES = tuple(sorted((*exporters.ALL, *DATABASES, *ANALYSED)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,10 @@ def require_known(format_name: str) -> None:
 def export(home: str, ref: str, format_name: str, *, prefix: str | None = None) -> Exported:
     """Render a run; `prefix` begins the names of the files of formats that have several."""
     require_known(format_name)
+    if format_name in ANALYSED:
+        view = campaign.view(home, ref)
+        parts = campaign_exporter.render(campaign.document_of(view))
+        return Exported(run=view.run, format=format_name, prefix=prefix or "", parts=parts)
     view = runs.view(home, ref)
     if view.run.folder is None:
         raise UsageError(f"{view.run.run_id} has no folder here", hint="export it where it was recorded")
