@@ -49,7 +49,31 @@ def test_import_reports_runs_and_what_was_skipped_as_json(desk: Desk) -> None:
     assert json.loads(done.stdout) == {
         "runs": [{"run_id": DEMO, "format": "duct", "steps": 0, "windows": 226, "events": 0}],
         "skipped": [{"path": "/nowhere", "reason": "no such file"}],
+        "passed_by": 0,
     }
+
+
+def test_a_search_counts_the_texts_that_tell_of_no_job_and_names_the_others(desk: Desk) -> None:
+    project = desk.folder / "project"
+    (project / ".venv").mkdir(parents=True)
+    (project / ".venv" / "train.log").write_text("step: 1/3 loss: 0.5\n")
+    (project / "requirements.txt").write_text("torch\n")
+    (project / "notes.txt").write_text("call back\n")
+    (project / "train.log").write_text("step: 1/3 loss: 0.5\nstep: 2/3 loss: 0.4\n")
+    done = desk.jobmeter("import", "project")
+    assert done.returncode == 0
+    assert [line.split()[1:] for line in done.stdout.splitlines()] == [
+        ["log", "0", "windows,", "2", "steps,", "0", "events"]
+    ]
+    assert done.stderr == "texts without steps or errors passed by: 2 (name one to hear why)\n"
+    named = desk.jobmeter("import", "project/notes.txt")
+    assert (named.returncode, named.stderr.splitlines()) == (
+        2,
+        [
+            "skipped project/notes.txt: no steps of a training and no known error in it",
+            "jobmeter: nothing was imported",
+        ],
+    )
 
 
 def test_importing_again_changes_nothing_and_is_no_failure(desk: Desk) -> None:

@@ -6,8 +6,10 @@ is searched. Importing the same files again changes nothing.
 
 import argparse
 import sys
+from pathlib import Path
 
 from jobmeter.cli import common
+from jobmeter.cli.render.progress import Progress
 from jobmeter.errors import UsageError
 from jobmeter.service import importing
 
@@ -23,12 +25,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Import and say what became of every file."""
     format_name, paths = _split(args.paths)
-    harvest = importing.import_paths(common.home_of(args), paths, format_name)
+    progress = Progress(sys.stderr)
+    try:
+        harvest = importing.import_paths(
+            common.home_of(args),
+            paths,
+            format_name,
+            watch=lambda path, so_far: progress.say(lambda: _so_far(path, so_far)),
+        )
+    finally:
+        progress.clear()
     if args.json:
         common.print_json(_shape(harvest))
     else:
         _print(harvest)
     return 2 if harvest.empty_handed else 0
+
+
+def _so_far(path: Path, harvest: importing.Harvest) -> str:
+    return f"{harvest.looked_at:,} files, {len(harvest.runs):,} runs; reading {path}"
 
 
 def _split(words: list[str]) -> tuple[str | None, list[str]]:
@@ -52,6 +67,7 @@ def _shape(harvest: importing.Harvest) -> dict[str, object]:
             for run in harvest.runs
         ],
         "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in harvest.skipped],
+        "passed_by": harvest.passed_by,
     }
 
 
@@ -64,5 +80,10 @@ def _print(harvest: importing.Harvest) -> None:
         print(f"{run.run_id}  {run.format}  {', '.join(held)}")
     for skipped in harvest.skipped:
         print(f"skipped {skipped.path}: {skipped.reason}", file=sys.stderr)
+    if harvest.passed_by:
+        print(
+            f"texts without steps or errors passed by: {harvest.passed_by:,} (name one to hear why)",
+            file=sys.stderr,
+        )
     if harvest.empty_handed:
         print("jobmeter: nothing was imported", file=sys.stderr)

@@ -4,30 +4,20 @@ A folder appears whole or not at all. The same files give the same run id wherev
 twice finds what is there and says so.
 """
 
-import math
 import os
-import shutil
+import re
 import tarfile
-import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 
-import msgspec
-
 from jobmeter import formats
-from jobmeter.config import redaction
 from jobmeter.errors import JobmeterError, UsageError, reason_of
-from jobmeter.model import moments
+from jobmeter.formats import log, steplines
 from jobmeter.model.imported import Imported
-from jobmeter.model.view import Event, Step, Window
-from jobmeter.runfolder import reader, records, writer
-from jobmeter.service import bundles, index, lifecycle
-
-Record = dict[str, object]
+from jobmeter.runfolder import reader, records
+from jobmeter.service import bundles, foreign_runs, index
 
 BUNDLE = "bundle"
 """A run of jobmeter's own, from a colleague."""
@@ -35,8 +25,17 @@ NAMES = (BUNDLE, *formats.ALL)
 _GZIP = b"\x1f\x8b"
 _SHORT_ID = 6
 _LONG_ID = 12
-_PASSED_BY = frozenset((".git", ".jobmeter", "node_modules"))
+_PASSED_BY = frozenset((".git", ".jobmeter", ".tox", ".venv", "__pycache__", "node_modules", "site-packages"))
 """Directories a search does not enter."""
+_NO_LOG = re.compile(
+    r"(?:licen[cs]e|copying|notice|authors|readme|changelog|changes|requirements|constraints|vocab|merges|labels|classes|"
+    r"cmakelists|robots|top_level|entry_points|sources)(?:[-_.].*)?\.txt$",
+    re.IGNORECASE,
+)
+"""Texts that projects and models are made of: a search does not look into them."""
+QUIET_BYTES = 16 << 20
+"""A log that a search found, of which so much shows no step, is not read to its end."""
+_ENDING_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +65,9 @@ class Harvest:
 
     runs: list[Brought] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
+    passed_by: int = 0
+    """Texts that a search found and that hold nothing of a job: counted, not named."""
+    looked_at: int = 0
 
     @property
     def empty_handed(self) -> bool:
@@ -73,23 +75,93 @@ class Harvest:
         return not self.runs and not any(skipped.known_run_id for skipped in self.skipped)
 
 
-def import_paths(home: str, paths: Iterable[str], format_name: str | None = None) -> Harvest:
+Watch = Callable[[Path, Harvest], None]
+"""Told of every file before it is read."""
+
+
+def import_paths(
+    home: str, paths: Iterable[str], format_name: str | None = None, *, watch: Watch | None = None
+) -> Harvest:
     """Import every run found under the paths; a directory is searched."""
     if format_name is not None and format_name not in NAMES:
         raise UsageError(f"unknown format: {format_name}", hint=f"use one of {', '.join(NAMES)}")
-    harvest = Harvest()
-    consumed: set[Path] = set()
+    importer = _Importer(Path(home), format_name, watch)
     for path in map(Path, paths):
         if os.path.isdir(path):
-            for file in _search(path):
-                if format_name in (None, BUNDLE) or formats.claims(file, format_name):
-                    _import_file(Path(home), file, format_name, harvest, consumed)
-            continue
+            importer.take_folder(path)
+        else:
+            importer.take_named(path)
+    return importer.harvest
+
+
+class _Importer:
+    """Takes files one after the other; what belongs to a run that was taken is not taken again."""
+
+    def __init__(self, home: Path, format_name: str | None, watch: Watch | None) -> None:
+        self.harvest = Harvest()
+        self._home = home
+        self._format_name = format_name
+        self._watch = watch
+        self._consumed: set[Path] = set()
+
+    def take_folder(self, folder: Path) -> None:
+        """Take what a directory holds; texts that tell of no job are passed by."""
+        name = self._format_name
+        for file in _search(folder):
+            if name in (None, BUNDLE) or formats.claims(file, name):
+                self._take(file, searched=name is None)
+
+    def take_named(self, path: Path) -> None:
+        """Take a file that somebody named, and say why not where it is none."""
+        harvest = self.harvest
         before = len(harvest.runs) + len(harvest.skipped)
-        _import_file(Path(home), path, format_name, harvest, consumed)
-        if len(harvest.runs) + len(harvest.skipped) == before and _real(path) not in consumed:
+        self._take(path, searched=False)
+        if len(harvest.runs) + len(harvest.skipped) == before and _real(path) not in self._consumed:
             harvest.skipped.append(Skipped(path=str(path), reason=_why_not(path)))
-    return harvest
+
+    def _take(self, path: Path, *, searched: bool) -> None:
+        # os.path says no where pathlib raises: a circle of links, a folder that may not be entered
+        if not os.path.isfile(path) or _real(path) in self._consumed:
+            return
+        if self._watch is not None:
+            self._watch(path, self.harvest)
+        self.harvest.looked_at += 1
+        if searched and _NO_LOG.match(path.name):
+            self.harvest.passed_by += 1
+            return
+        bundled = _bundled_run(path) if self._format_name in (None, BUNDLE) else None
+        if bundled is not None:
+            self._consumed.add(_real(path))
+            _import_bundle(self._home, path, bundled, self.harvest)
+            return
+        try:
+            found = self._read(path, searched=searched)
+        except OSError as error:
+            self.harvest.skipped.append(Skipped(path=str(path), reason=reason_of(error)))
+            return
+        except JobmeterError as error:
+            self.harvest.skipped.append(Skipped(path=str(path), reason=str(error)))
+            return
+        for imported in found:
+            self._consumed.update(map(_real, imported.sources))
+            _keep(self._home, path, imported, self.harvest)
+
+    def _read(self, path: Path, *, searched: bool) -> list[Imported]:
+        recognised = self._format_name or formats.recognise(path)
+        if recognised in (None, BUNDLE):
+            return []
+        if searched and recognised == log.FORMAT:
+            return self._read_text(path)
+        return list(formats.read(path, recognised, is_named=self._format_name is not None))
+
+    def _read_text(self, path: Path) -> list[Imported]:
+        """Read what may be a log and was named by nobody: one that tells of no job is not worth a sentence."""
+        try:
+            found = [] if _is_quiet(path) else list(log.parse(path))
+        except UsageError:
+            found = []
+        self.harvest.passed_by += not found
+        return found
 
 
 def _why_not(path: Path) -> str:
@@ -115,31 +187,25 @@ def _search(folder: Path) -> Iterator[Path]:
         yield from (Path(parent, name) for name in sorted(names))
 
 
-def _import_file(
-    home: Path, path: Path, format_name: str | None, harvest: Harvest, consumed: set[Path]
-) -> None:
-    # os.path says no where pathlib raises: a circle of links, a folder that may not be entered
-    if not os.path.isfile(path) or _real(path) in consumed:
-        return
-    bundled = _bundled_run(path) if format_name in (None, BUNDLE) else None
-    if bundled is not None:
-        consumed.add(_real(path))
-        _import_bundle(home, path, bundled, harvest)
-        return
-    try:
-        recognised = format_name or formats.recognise(path)
-        if recognised in (None, BUNDLE):
-            return
-        found = list(formats.read(path, recognised, is_named=format_name is not None))
-    except OSError as error:
-        harvest.skipped.append(Skipped(path=str(path), reason=reason_of(error)))
-        return
-    except JobmeterError as error:
-        harvest.skipped.append(Skipped(path=str(path), reason=str(error)))
-        return
-    for imported in found:
-        consumed.update(map(_real, imported.sources))
-        _keep(home, path, imported, harvest)
+def _is_quiet(path: Path) -> bool:
+    """Tell a huge text whose beginning shows no step and whose end no error; a smaller one is read to be told."""
+    size = path.stat().st_size
+    if size <= QUIET_BYTES:
+        return False
+    lines = steplines.LogReader()
+    for block, offset, _ in log.blocks(path):
+        lines.feed(block, _unknown, offset)
+        if lines.take()[0]:
+            return False
+        if offset + len(block) >= QUIET_BYTES:
+            break
+    with path.open("rb") as file:
+        file.seek(size - _ENDING_BYTES)
+        return not log.sniff(file.read(), "")
+
+
+def _unknown(_offset: int) -> None:
+    """Say that nobody knows when a byte arrived."""
 
 
 def _bundled_run(path: Path) -> str | None:
@@ -185,7 +251,7 @@ def _keep(home: Path, path: Path, imported: Imported, harvest: Harvest) -> None:
         reason = f"already imported as {run_id}"
         harvest.skipped.append(Skipped(path=str(path), reason=reason, known_run_id=run_id))
         return
-    counts = write(home, run_id, imported)
+    counts = foreign_runs.write(home, run_id, imported)
     steps, windows, events = counts
     harvest.runs.append(
         Brought(run_id=run_id, format=imported.format, steps=steps, windows=windows, events=events)
@@ -205,182 +271,3 @@ def _free_id(home: Path, imported: Imported) -> tuple[str, bool]:
         if isinstance(origin, dict) and origin.get("digest") == imported.digest:
             return run_id, True
     raise UsageError(f"run ids clash: {short}", hint=f"remove {index.folder_of(home, short)}")
-
-
-def write(home: Path, run_id: str, imported: Imported) -> tuple[int, int, int]:
-    """Write a foreign run as a run folder; returns how many steps, windows and events it holds."""
-    folder = index.folder_of(home, run_id)
-    partial = home / f".importing-{run_id}-{os.getpid()}"
-    try:
-        lifecycle.make_private(partial)
-        counts = _write_files(partial, run_id, imported)
-        lifecycle.make_private(folder.parent)
-        partial.rename(folder)
-    except OSError as error:
-        raise UsageError(
-            f"cannot keep runs in {home}: {reason_of(error)}", hint="choose another home with --home"
-        ) from None
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return counts
-
-
-def _write_files(folder: Path, run_id: str, imported: Imported) -> tuple[int, int, int]:
-    records = [_start(run_id, imported), _context(imported), _end(imported)]
-    _write_lines(folder / "run.jsonl", records)
-    _write_lines(folder / "sdk.jsonl", _told(imported))
-    for stream, source in imported.outputs.items():
-        _copy_private(source, folder / stream)
-    return (
-        _write_lines(folder / "steps.jsonl", map(_step, imported.steps)),
-        _write_lines(folder / "usage.jsonl", map(_window, imported.windows)),
-        _write_lines(folder / "events.jsonl", map(_event, imported.events)),
-    )
-
-
-def _write_lines(path: Path, records: Iterable[Record]) -> int:
-    found = iter(records)
-    first = next(found, None)
-    if first is None:
-        return 0  # an empty file is not created
-    count = 0
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        for record in chain((first,), found):
-            file.write(msgspec.json.encode(record) + b"\n")
-            count += 1
-    return count
-
-
-def _copy_private(source: Path, target: Path) -> None:
-    with (
-        source.open("rb") as given,
-        os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as kept,
-    ):
-        shutil.copyfileobj(given, kept)
-
-
-@lru_cache(maxsize=1024)
-def _hide(text: str) -> str:
-    """Cut secrets out; the same command line stands in every window."""
-    return redaction.redact_text(text)
-
-
-def _present(record: Record) -> Record:
-    return {key: value for key, value in record.items() if value not in (None, {}, [], ())}
-
-
-def _iso(moment: float | None) -> str | None:
-    """Render a time as run folders do; foreign stamps keep their microseconds."""
-    return moments.iso_time(moment, moments.MICROSECONDS)
-
-
-def _start(run_id: str, imported: Imported) -> Record:
-    run = imported.run
-    record = _present(
-        {
-            "cwd": run.cwd,
-            "name": run.name,
-            "project": run.project,
-            "message": run.message and _hide(run.message),
-            "tags": run.tags,
-            "host": run.host,
-            "started_at": _iso(run.started_at),
-        }
-    )
-    ids: Record = {"type": "start", "schema": writer.SCHEMA, "run_id": run_id, "job_id": run_id}
-    return ids | {"command": redaction.redact_argv(run.command)} | record
-
-
-def _told(imported: Imported) -> list[Record]:
-    """What the job said of itself, where a run of our own has it from the SDK."""
-    run = imported.run
-    found: list[Record] = []
-    if run.group is not None:
-        found.append({"type": "init", "group": run.group})
-    if run.results:
-        found.append({"type": "summary", "summary": redaction.redact_tree(run.results)})
-    return found
-
-
-def _context(imported: Imported) -> Record:
-    run = imported.run
-    how = _present(
-        {
-            "selected": list(run.provenance.selected),
-            "missing": run.provenance.missing,
-            "origin": imported.format,
-        }
-    )
-    outputs = [{"stream": o.stream, "mode": o.mode, "path": o.path, "offset": o.offset} for o in run.outputs]
-    return {
-        "type": "context",
-        **_present({key: redaction.redact_tree(value, key) for key, value in run.context.items()}),
-        **_present({"outputs": outputs}),
-        "measurements": [definition.as_record() for definition in run.definitions.values()],
-        "provenance": how,
-        "imported": {
-            "format": imported.format,
-            "digest": imported.digest,
-            "sources": [os.fsencode(_real(path)).decode("utf-8", "replace") for path in imported.sources],
-            "timestamp": _iso(time.time()),
-        },
-    }
-
-
-def _end(imported: Imported) -> Record:
-    """Close the run: even a lost one, whose recorder is nowhere that could be asked."""
-    run = imported.run
-    record = _present(
-        {
-            "exit_code": run.exit_code,
-            "signal": run.signal,
-            "ended_at": _iso(run.ended_at),
-            "wall_seconds": run.wall_seconds,
-            "samples": run.samples,
-            "summary": run.summary,
-            "inexact": run.provenance.inexact,
-            "dropped": run.provenance.dropped,
-        }
-    )
-    return {"type": "end", "status": run.status.value} | record
-
-
-def _window(window: Window) -> Record:
-    measurements: Record = {}
-    for (key, instance), value in window.values.items():
-        kept = _hide(value) if isinstance(value, str) else value
-        if not instance:
-            measurements[key] = kept
-            continue
-        by_instance = measurements.setdefault(key, {})
-        if isinstance(by_instance, dict):
-            by_instance[instance] = kept
-    return {
-        "timestamp": _iso(window.timestamp),
-        "num_samples": window.num_samples,
-        **_present({"clock": window.clock}),
-        "measurements": measurements,
-    }
-
-
-def _step(step: Step) -> Record:
-    stamp = {} if step.timestamp is None else {"timestamp": _iso(step.timestamp)}
-    metrics = {name: _spelled(value) for name, value in step.metrics.items()}
-    return stamp | {"step": step.step, "rank": step.rank, "source": step.source, "metrics": metrics}
-
-
-def _spelled(value: float) -> float | str:
-    """Spell what JSON has no number for; a whole number may be larger than any float."""
-    if isinstance(value, int) or math.isfinite(value):
-        return value
-    if math.isnan(value):
-        return "NaN"
-    return "Infinity" if value > 0 else "-Infinity"
-
-
-def _event(event: Event) -> Record:
-    return {
-        "timestamp": _iso(event.timestamp),
-        "type": event.type,
-        **_present({"details": event.details, "config": event.config, "measurements": event.measurements}),
-    }

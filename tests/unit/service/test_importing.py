@@ -11,7 +11,7 @@ from jobmeter.model.imported import Imported
 from jobmeter.model.run import Output, Provenance, Run, Status
 from jobmeter.model.view import Event, Step, Window
 from jobmeter.runfolder import reader
-from jobmeter.service import importing, index
+from jobmeter.service import foreign_runs, importing, index
 
 LINE = {
     "timestamp": "2026-01-02T03:04:05.123456+00:00",
@@ -136,7 +136,7 @@ def test_everything_a_format_can_say_reaches_the_folder(tmp_path: Path) -> None:
         events=[Event(timestamp=2.5, type="oom_kill", details={"pid": 7})],
         outputs={"stdout": tmp_path / "said"},
     )
-    assert importing.write(tmp_path / "home", "20260102T030405Z-abcdef", one) == (1, 1, 1)
+    assert foreign_runs.write(tmp_path / "home", "20260102T030405Z-abcdef", one) == (1, 1, 1)
     folder = index.folder_of(tmp_path / "home", "20260102T030405Z-abcdef")
     (window,) = reader.read_windows(folder)
     assert (window.timestamp, window.num_samples, window.clock) == (1.5, 2, {"ps": (1.0, 2.0)})
@@ -155,7 +155,7 @@ def test_an_interrupted_import_leaves_no_half_folder(tmp_path: Path) -> None:
         raise OSError(5, "Input/output error")
 
     with pytest.raises(UsageError, match="input/output error"):
-        importing.write(tmp_path / "home", "20260102T030405Z-abcdef", imported(windows=broken()))
+        foreign_runs.write(tmp_path / "home", "20260102T030405Z-abcdef", imported(windows=broken()))
     assert list((tmp_path / "home").iterdir()) == []
 
 
@@ -195,6 +195,40 @@ def test_text_without_steps_is_kept_when_it_is_named_a_log(tmp_path: Path) -> No
     ]
     named = importing.import_paths(str(tmp_path / "home"), [str(tmp_path / "job.log")], "log")
     assert [(run.format, run.steps) for run in named.runs] == [("log", 0)]
+
+
+def test_a_search_passes_by_what_tells_of_no_job(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    (work / "lib" / "site-packages").mkdir(parents=True)
+    (work / "lib" / "site-packages" / "x.log").write_text("step: 1/3 loss: 0.5\n")
+    (work / "vocab.txt").write_text("step: 1/3 loss: 0.5\n")
+    (work / "job.log").write_text("hello\n")
+    (work / "crash.log").write_text("Traceback (most recent call last):\nKeyError: 'x'\n")
+    seen: list[tuple[str, int]] = []
+    harvest = importing.import_paths(
+        str(tmp_path / "home"),
+        [str(work)],
+        watch=lambda path, so_far: seen.append((path.name, so_far.looked_at)),
+    )
+    assert [run.format for run in harvest.runs] == ["log"]
+    assert (harvest.skipped, harvest.passed_by, harvest.looked_at) == ([], 2, 3)
+    assert seen == [("crash.log", 0), ("job.log", 1), ("vocab.txt", 2)]
+
+
+def test_a_huge_text_is_not_read_to_its_end_unless_it_is_named_or_ends_in_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "QUIET_BYTES", 1 << 20)
+    work = tmp_path / "work"
+    work.mkdir()
+    quiet, late = b"all is well\n" * 180_000, b"step: 1/3 loss: 0.5\n"
+    (work / "a.log").write_bytes(quiet + late + quiet)
+    (work / "b.log").write_bytes(late + quiet)
+    (work / "c.log").write_bytes(quiet + b"CUDA error: out of memory\n")
+    harvest = importing.import_paths(str(tmp_path / "home"), [str(work)])
+    assert ([run.steps for run in harvest.runs], harvest.passed_by) == ([1, 0], 1)
+    named = importing.import_paths(str(tmp_path / "home"), [str(work / "a.log")])
+    assert [run.steps for run in named.runs] == [1]
 
 
 def test_links_that_go_round_are_skipped_with_a_reason(tmp_path: Path) -> None:

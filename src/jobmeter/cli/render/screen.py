@@ -49,6 +49,11 @@ def standard_output(environ: Mapping[str, str] | None = None) -> Screen:
     return Screen(stream, width=_width(stream, known), colour=_takes_colour(stream, known))
 
 
+def width_of(stream: TextIO) -> int:
+    """Say how many cells a line of a stream has; 0 is no limit."""
+    return _width(stream, os.environ)
+
+
 def _takes_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
     return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
