@@ -36,7 +36,9 @@ def _pieces(view: RunView) -> Iterator[bytes]:
     yield _encode(head).removesuffix(b"}") + b',"steps":['
     yield from _separated(_encode(_step(step)) for step in view.steps)
     yield b'],"series":['
-    yield from _separated(_encode(_present(msgspec.to_builtins(series))) for series in view.series.values())
+    yield from _separated(
+        _encode(_present(msgspec.to_builtins(series, enc_hook=list))) for series in view.series.values()
+    )
     yield b"]}\n"
 
 

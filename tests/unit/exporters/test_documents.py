@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+from array import array
 from dataclasses import replace
 
 import pytest
@@ -126,6 +127,14 @@ def test_the_document_holds_the_run_its_definitions_and_every_series() -> None:
         },
         {"step": 11, "rank": 0, "source": "log", "metrics": {"loss": "NaN"}},
     ]
+
+
+def test_series_held_as_machine_words_are_numbers_in_the_document() -> None:
+    words = Series(key="k", instance="", times=array("d", (2.0, 3.0)), values=array("q", (1, 2**40)))
+    document = json.loads(
+        b"".join(json_exporter.render(replace(VIEW, series={("k", ""): words}), (), prefix="x")[""])
+    )
+    assert document["series"] == [{"key": "k", "instance": "", "times": [2.0, 3.0], "values": [1, 2**40]}]
 
 
 def test_a_run_of_any_bytes_can_be_written_as_a_document() -> None:
