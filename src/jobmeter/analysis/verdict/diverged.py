@@ -1,12 +1,14 @@
 """The loss grew far above where it had begun and did not come back."""
 
-from math import isinf, isnan
-from statistics import median
+from math import isinf
+
+import numpy as np
+from numpy.typing import NDArray
 
 from jobmeter.analysis.verdict import facts, story
 from jobmeter.model import metrics
 from jobmeter.model.report import Cause, Evidence, Verdict
-from jobmeter.model.steps import StepTable, latest
+from jobmeter.model.steps import Column, StepTable
 from jobmeter.model.view import RunView
 
 _FEWEST = 10
@@ -37,18 +39,22 @@ def judge(view: RunView) -> Verdict | None:
 
 
 def _divergence(table: StepTable, name: str) -> tuple[float, float, float] | None:
-    column = table.columns[name]
-    kept = frozenset(latest(table.steps))
-    rows = range(len(table.steps)) if column.rows is None else column.rows
-    values = [
-        float(value)
-        for row, value in zip(rows, column.values, strict=True)
-        if row in kept and not isnan(value)
-    ]
+    values = _told(table, table.columns[name])
     if len(values) < _FEWEST:
         return None
     size = max(len(values) // _SHARE, 3)
-    start, last = median(values[:size]), median(values[-size:])
-    best = min(median(values[at : at + size]) for at in range(0, len(values) - size + 1, size))
+    start, last = float(np.median(values[:size])), float(np.median(values[-size:]))
+    best = min(float(np.median(values[at : at + size])) for at in range(0, len(values) - size + 1, size))
     is_far = last > _ABOVE_START * start and last > _ABOVE_BEST * best
     return (start, best, last) if start > 0 and best > 0 and (is_far or isinf(last)) else None
+
+
+def _told(table: StepTable, column: Column) -> NDArray[np.float64]:
+    """Give the numbers of a metric, without those that a resumed loop told again."""
+    values = np.asarray(column.values, dtype=np.float64)
+    steps = np.asarray(table.steps)
+    # the least step that still follows: a row that is not below it was taken again
+    following = np.minimum.accumulate(steps[::-1])[::-1]
+    kept = np.append(steps[:-1] < following[1:], True)
+    kept = kept if column.rows is None else kept[np.asarray(column.rows)]
+    return values[kept & ~np.isnan(values)]

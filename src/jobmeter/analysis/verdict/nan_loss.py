@@ -4,7 +4,9 @@ A single NaN that numbers follow is a step that mixed precision skipped. A loss 
 norm of NaN, row after row, is what trainers print that filter NaN out of their mean.
 """
 
-from math import isfinite, isnan
+from math import isnan
+
+import numpy as np
 
 from jobmeter.analysis.verdict import facts, story
 from jobmeter.model import metrics
@@ -71,8 +73,8 @@ def _hidden(table: StepTable) -> frozenset[int]:
     found: set[int] = set()
     for name, column in table.columns.items():
         if metrics.canonical(name) == metrics.GRAD_NORM:
-            rows = range(len(table.steps)) if column.rows is None else column.rows
-            found |= {row for row, value in zip(rows, column.values, strict=True) if not isfinite(value)}
+            places = np.flatnonzero(~np.isfinite(np.asarray(column.values, dtype=np.float64)))
+            found.update(place if column.rows is None else column.rows[place] for place in map(int, places))
     return frozenset(found)
 
 
