@@ -22,6 +22,8 @@ class Options:
 
     __slots__ = (
         "aitk",
+        "build_stats",
+        "build_stats_interval",
         "capture",
         "energy_price",
         "gpus",
@@ -61,7 +63,11 @@ class Options:
         self.quiet = bool(values["quiet"])
         self.wait_for_children = bool(values["wait_for_children"])
         self.timeout: float | None = _number(values["timeout"])
+        self.build_stats: str | None = _text(values["build_stats"])
+        self.build_stats_interval: float = _number(values["build_stats_interval"]) or 60.0
         self.sample_interval: float = _number(values["sample_interval"]) or 1.0
+        if self.build_stats is not None:
+            self.sample_interval = min(self.sample_interval, self.build_stats_interval)
         self.report_interval: float = max(_number(values["report_interval"]) or 10.0, self.sample_interval)
         tags = values["tag"]
         self.tags: dict[str, str] = tags if isinstance(tags, dict) else {}
@@ -150,6 +156,13 @@ def _truth(text: str) -> bool:
     raise ValueError("use true or false")
 
 
+def _folder(text: str) -> str | None:
+    """Read a folder; as a mere switch it is the root, where the files of a build are looked for."""
+    if text.lower() in ("0", "false", "no", "off", ""):
+        return None
+    return "/" if text.lower() in ("1", "true", "yes", "on") else text
+
+
 def _on_memory(text: str) -> str:
     percent, _, action = text.partition(" ")
     signal_name = action.removeprefix("signal:")
@@ -194,6 +207,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("--pty", "auto|always|never", choice("auto", "always", "never"), "auto", "give the job a terminal"),
     Option("--timeout", "SECONDS", seconds, None, "end the job after this long (exit code 124)"),
     Option("--on-memory", "SHARE signal:NAME", _on_memory, None, "signal the job when memory nears its limit"),
+    Option("--build-stats", "", _folder, None, "sample the host for the log of a build (=DIR: files there, not in /)"),
+    Option("--build-stats-interval", "SECONDS", seconds, 60.0, "time between these samples (default 60)"),
     Option("--wait-for-children", "", _truth, False, "keep measuring until background children end"),
     Option("--summary", "text|json|none", choice("text", "json", "none"), "text", "the summary on stderr at the end"),
     Option("-q --quiet", "", _truth, False, "print nothing of our own but errors"),

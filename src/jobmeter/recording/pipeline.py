@@ -77,4 +77,5 @@ def _end(recorder: Recorder, supervisor: Supervisor, ending: Ending) -> Outcome:
     if recorder.plan.own_cgroup is not None:
         recorder.plan.own_cgroup.remove()
     supervisor.finish_outputs()
+    recorder.print_build_stats()
     return outcome

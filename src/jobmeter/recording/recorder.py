@@ -105,6 +105,20 @@ class Recorder:
         """Take one sample and look at what it means."""
         if self._sampler is not None:
             guard.attempt(self._take_sample, self._broken)
+        self._look_at_build(final=False)
+
+    def _look_at_build(self, *, final: bool) -> None:
+        build = self.plan.build_stats
+        if build is not None:
+            guard.attempt(lambda: build.look(final=final), self._build_unseen)
+
+    def _build_unseen(self, error: str) -> None:
+        self.event("source_failed", {"source": "build_stats", "error": error})
+
+    def print_build_stats(self) -> None:
+        """Put the samples of a build behind all that the job wrote."""
+        if self.plan.build_stats is not None:
+            guard.attempt(self.plan.build_stats.finish, self._build_unseen)
 
     def _take_sample(self) -> None:
         if self._sampler is None:
@@ -152,6 +166,7 @@ class Recorder:
 
         `known` overrides what the ending says, where the job was not ours to wait for.
         """
+        self._look_at_build(final=True)
         ended = guard.attempt(
             lambda: self._write_end(ending, children_left=children_left, known=known or {}), self._broken
         )

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobmeter.config.options import Options
     from jobmeter.probes.cgroupfs import OwnCgroup
+    from jobmeter.recording.buildstats import BuildStats
     from jobmeter.recording.clock import Clock
     from jobmeter.recording.selection import Selection
     from jobmeter.runfolder.writer import RunFolder
@@ -28,6 +29,7 @@ class Plan:
     """A recording that can begin."""
 
     __slots__ = (
+        "build_stats",
         "folder",
         "no_own_cgroup",
         "options",
@@ -46,6 +48,7 @@ class Plan:
         self.folder = folder
         self.start = start
         self.paths = paths
+        self.build_stats: BuildStats | None = None
         self.selection: Selection | None = None
         self.own_cgroup: OwnCgroup | None = None
         self.no_own_cgroup = ""
@@ -71,6 +74,7 @@ def check(options: "Options", command: list[str], clock: "Clock") -> Plan:
     plan = Plan(options, folder, start, paths)
     plan.selection = selection
     plan.subreaper = libc.become_subreaper()
+    plan.build_stats = _build_stats(options, paths, clock)
     _make_own_cgroup(plan)
     folder.run.append(start)
     if folder.path is None:
@@ -91,6 +95,15 @@ def select(options: "Options", paths: Paths) -> "Selection | None":
             hint="add proc_rss_total or cgroup_mem_unreclaimable to --measurements",
         )
     return chosen
+
+
+def _build_stats(options: "Options", paths: Paths, clock: "Clock") -> "BuildStats | None":
+    """Look at the host for the first time, where the log of a build shall tell of it."""
+    if options.build_stats is None:
+        return None
+    from jobmeter.recording.buildstats import BuildStats
+
+    return BuildStats(options.build_stats, options.build_stats_interval, paths.proc, clock)
 
 
 def _make_own_cgroup(plan: Plan) -> None:

@@ -1,5 +1,6 @@
 """Options of `run`: every one by flag, variable and TOML, which wins, and what a bad value says."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,8 @@ GOOD: dict[str, tuple[tuple[str, ...], str, str, object]] = {
         'on_memory = "95% signal:USR1"',
         "95% signal:USR1",
     ),
+    "build_stats": ((), "yes", "build_stats = true", "/"),
+    "build_stats_interval": (("2m",), "120", "build_stats_interval = 120", 120.0),
     "wait_for_children": ((), "yes", "wait_for_children = true", True),
     "summary": (("json",), "json", 'summary = "json"', "json"),
     "quiet": ((), "on", "quiet = true", True),
@@ -49,6 +52,8 @@ DEFAULTS: dict[str, object] = {
     "pty": "auto",
     "timeout": None,
     "on_memory": None,
+    "build_stats": None,
+    "build_stats_interval": 60.0,
     "wait_for_children": False,
     "summary": "text",
     "quiet": False,
@@ -327,7 +332,7 @@ def test_a_bad_variable_is_named(clean: dict[str, str]) -> None:
         (
             "colour = 1",
             "unknown setting colour in {file}",
-            "use one of capture, config, energy_price, gpus, home, job_id, ",
+            "use one of build_stats, build_stats_interval, capture, config, energy_price, gpus, home, job_id, ",
         ),
         ("= 1", "{file} is not valid TOML: Invalid statement (at line 1, column 1)", "mend that line"),
     ],
@@ -359,7 +364,8 @@ def test_a_file_that_is_not_there_is_refused(clean: dict[str, str], tmp_path: Pa
 def test_the_help_lists_every_flag_once() -> None:
     text = settings.help_text()
     for option in settings.OPTIONS:
-        assert text.count(f"  {', '.join(option.flags)}") == 1, option.name
+        named = re.findall(rf"^  {', '.join(option.flags)}(?![\w-])", text, re.MULTILINE)
+        assert len(named) == 1, option.name
         assert option.help in text
     assert max(len(line) for line in text.splitlines()) <= 118
     assert text.splitlines()[0] == "usage: jobmeter run [options] [--] COMMAND [ARGUMENT ...]"
