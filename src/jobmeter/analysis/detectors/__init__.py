@@ -17,5 +17,13 @@ class Detector(Protocol):
         """Look at one run."""
 
 
-DETECTORS: dict[str, str] = {}
+DETECTORS: dict[str, str] = {
+    "leak": "jobmeter.analysis.detectors.leak",
+    "learned": "jobmeter.analysis.detectors.learned",
+    "phases": "jobmeter.analysis.detectors.phases",
+    "spikes": "jobmeter.analysis.detectors.spikes",
+    "stall": "jobmeter.analysis.detectors.stall",
+    "throughput_decay": "jobmeter.analysis.detectors.throughput_decay",
+    "troughs": "jobmeter.analysis.detectors.troughs",
+}
 """By name, in alphabetical order: the module."""

@@ -1,0 +1,208 @@
+"""Stall: a job that worked stops doing anything, or its steps stop coming.
+
+Nothing means no CPU, no reading or writing (of files, pipes or sockets, where that was recorded) and no GPU. A
+job that never worked is idle, not stalled: `sleep` is fine. A stall that lasts to the end of a run that did not
+end by itself is a hang. Steps are looked at on their own, because a rank that waits for another in a busy
+loop keeps its CPU and its GPU at 100 %.
+
+What can mislead: waiting for a remote service looks like this too, and so does a job whose work is done by
+processes of others (a database, a container daemon).
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jobmeter.analysis import progress, series
+from jobmeter.analysis.series import Curve, Floats, Resource
+from jobmeter.model import units
+from jobmeter.model.report import Evidence, Finding, Severity
+from jobmeter.model.run import Run, Status, Value
+from jobmeter.model.view import Event, RunView
+
+LEAST_SECONDS = 30.0
+IDLE = {"cores": 0.02, "bytes_per_second": 16384.0, "percent": 2.0, "bytes": 0.0}
+"""Up to so much is nothing, by unit."""
+_WORKED_CPU_SECONDS = 2.0
+_WORKED_CORES = 0.1
+_FEW = 3
+"""More pauses than this are how the job works."""
+_MUCH_SHARE = 0.25
+_MUCH_SECONDS = 300.0
+_SLOW_STEPS = 20.0
+"""A step that takes this many times as long as the middle one, and `LEAST_SECONDS` more, hangs."""
+_MOST_PROCESSES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A stretch without any sign of life."""
+
+    begin: float
+    end: float
+    at_end: bool
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasts."""
+        return self.end - self.begin
+
+
+def detect(view: RunView) -> Iterable[Finding]:
+    """Tell where the job stopped working."""
+    pauses = _pauses(view)
+    final = [one for one in pauses if one.at_end]
+    inner = [one for one in pauses if not one.at_end]
+    for pause in (*(inner if len(inner) <= _FEW else ()), *final):
+        yield _idle_finding(view, pause)
+    yield from _step_findings(view)
+
+
+def _pauses(view: RunView) -> list[Pause]:
+    """Find the stretches of idleness that follow work."""
+    curves = series.activity(view)
+    cpu = next((curve for curve in curves if curve.resource is Resource.CPU), None)
+    if cpu is None:
+        return []
+    idle = np.logical_and.reduce([_idle_at(cpu.times, curve) for curve in curves])
+    found = []
+    for first, last in _stretches(idle):
+        begin = cpu.begin if first == 0 else float(cpu.times[first - 1])
+        pause = Pause(begin, float(cpu.times[last - 1]), last == len(cpu))
+        if pause.seconds >= LEAST_SECONDS and _worked(cpu, first):
+            found.append(pause)
+    return found
+
+
+def _idle_at(times: Floats, curve: Curve) -> NDArray[np.bool_]:
+    """Say for each of these moments whether a curve shows nothing."""
+    place = np.minimum(np.searchsorted(curve.times, times), len(curve) - 1)
+    return curve.values[place] <= IDLE[curve.unit]
+
+
+def _stretches(idle: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], idle, [False])).astype(np.int8)))
+    yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+
+
+def _worked(cpu: Curve, cells: int) -> bool:
+    """Tell whether the job did something worth the name before."""
+    if cells == 0:
+        return False
+    seconds = float(cpu.times[cells - 1]) - cpu.begin
+    cores = float(cpu.values[:cells].mean())
+    per_core = 1.0 if cpu.unit == "cores" else 0.01
+    return cores * per_core >= _WORKED_CORES and cores * per_core * seconds >= _WORKED_CPU_SECONDS
+
+
+def _idle_finding(view: RunView, pause: Pause) -> Finding:
+    lasted = units.format_seconds(pause.seconds)
+    before = units.format_seconds(pause.begin - (view.run.started_at or pause.begin))
+    sentence = (
+        f"the job did nothing for its last {lasted}: no CPU, no IO"
+        if pause.at_end
+        else f"the job paused for {lasted}, {before} after its start: no CPU, no IO"
+    )
+    return Finding(
+        detector="stall",
+        severity=_severity(view.run, pause),
+        sentence=sentence,
+        begin=pause.begin,
+        end=pause.end,
+        evidence=tuple(_witnesses(view.events, pause.begin, pause.end)),
+        figures={"seconds": round(pause.seconds, 1), "at_end": int(pause.at_end)},
+    )
+
+
+def _severity(run: Run, pause: Pause) -> Severity:
+    if pause.at_end and run.status is not Status.COMPLETED:
+        return Severity.CRITICAL
+    wall = run.wall_seconds or pause.seconds
+    much = pause.seconds >= _MUCH_SECONDS and pause.seconds >= _MUCH_SHARE * wall
+    return Severity.WARNING if much else Severity.INFO
+
+
+def _witnesses(events: Iterable[Event], begin: float, end: float) -> Iterator[Evidence]:
+    """Say what processes were seen waiting in, where the recorder looked."""
+    for event in events:
+        processes = event.details.get("processes")
+        if event.type != "stall" or not begin <= event.timestamp <= end or not isinstance(processes, list):
+            continue
+        for one in processes[:_MOST_PROCESSES]:
+            if isinstance(one, dict):
+                yield _witness(event, one)
+
+
+def _witness(event: Event, process: dict[str, object]) -> Evidence:
+    told = [f"{name} {process[name]}" for name in ("state", "wchan", "syscall") if process.get(name)]
+    stack = process.get("stack")
+    return Evidence(
+        sentence=f"process {process.get('pid')} ({process.get('command')}): {', '.join(told) or 'waiting'}",
+        source="event stall",
+        timestamp=event.timestamp,
+        quote=stack if isinstance(stack, str) else None,
+    )
+
+
+def _step_findings(view: RunView) -> Iterator[Finding]:
+    """Tell of steps that took far too long, and of steps that stopped coming before the run ended."""
+    told = progress.told(view.steps)
+    if told is None:
+        return
+    waits = np.diff(told.times)
+    usual = float(np.median(waits))
+    long = LEAST_SECONDS + _SLOW_STEPS * usual
+    slow = np.flatnonzero(waits > long)
+    # a pause that comes again is an evaluation or a checkpoint
+    for place in slow.tolist() if len(slow) <= _FEW - 1 else ():
+        yield _slow_step(told, place, usual)
+    ended_at = view.run.ended_at or _last_seen(view)
+    quiet = 0.0 if ended_at is None else ended_at - float(told.times[-1])
+    if ended_at is not None and quiet > long and view.run.status is not Status.COMPLETED:
+        yield _steps_stopped(view, told, ended_at, usual)
+
+
+def _last_seen(view: RunView) -> float | None:
+    """Give when a run that has not ended was last heard of."""
+    return max((one.times[-1] for one in view.series.values() if len(one.times)), default=None)
+
+
+def _slow_step(told: progress.Progress, place: int, usual: float) -> Finding:
+    begin, end = float(told.times[place]), float(told.times[place + 1])
+    sentence = (
+        f"step {int(told.steps[place + 1])} took {units.format_seconds(end - begin)}, "
+        f"usually it is {units.format_seconds(usual)}"
+    )
+    figures: dict[str, Value] = {"seconds": round(end - begin, 1), "usual_seconds": usual, "at_end": 0}
+    return Finding(
+        detector="stall",
+        severity=Severity.WARNING,
+        sentence=sentence,
+        key="step",
+        begin=begin,
+        end=end,
+        rank=told.rank,
+        figures=figures | {"step": int(told.steps[place + 1])},
+    )
+
+
+def _steps_stopped(view: RunView, told: progress.Progress, ended_at: float, usual: float) -> Finding:
+    begin = float(told.times[-1])
+    sentence = (
+        f"no step came for the last {units.format_seconds(ended_at - begin)} after step {int(told.steps[-1])}; "
+        f"before, one took {units.format_seconds(usual)}"
+    )
+    figures: dict[str, Value] = {"seconds": round(ended_at - begin, 1), "usual_seconds": usual, "at_end": 1}
+    return Finding(
+        detector="stall",
+        severity=Severity.CRITICAL,
+        sentence=sentence,
+        key="step",
+        begin=begin,
+        end=ended_at,
+        rank=told.rank,
+        evidence=tuple(_witnesses(view.events, begin, ended_at)),
+        figures=figures | {"step": int(told.steps[-1])},
+    )

@@ -1,0 +1,73 @@
+"""How a training went forward: the steps of its best source with their times, as arrays.
+
+What a resumed loop replaced is left out, and so are steps without a clock. What can mislead: of a job of many
+ranks the lowest is looked at.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jobmeter.analysis.series import Floats
+from jobmeter.model import metrics
+from jobmeter.model.steps import Steps, StepTable
+
+FEWEST_STEPS = 8
+_SDK, _LOG = "sdk", "log:"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Progress:
+    """Steps with the moments they were told at, both rising."""
+
+    rank: int
+    source: str
+    steps: NDArray[np.int64]
+    times: Floats
+    rows: NDArray[np.intp]
+    """Where in the table each stands."""
+    table: StepTable
+
+
+def told(steps: Steps) -> Progress | None:
+    """Take the best source of steps; None where none has clocks and enough of them."""
+    for table in sorted(steps.tables, key=_trust):
+        found = _progress(table)
+        if found is not None:
+            return found
+    return None
+
+
+def _trust(table: StepTable) -> tuple[int, int, int, str]:
+    kind = 0 if table.source == _SDK else 2 if table.source.startswith(_LOG) else 1
+    return kind, table.rank, -len(table), table.writer
+
+
+def _progress(table: StepTable) -> Progress | None:
+    if table.timestamps is None or len(table) < FEWEST_STEPS:
+        return None
+    steps, times = np.asarray(table.steps, np.int64), np.asarray(table.timestamps, float)
+    rows = np.flatnonzero(np.isfinite(times))
+    if len(rows) < FEWEST_STEPS:
+        return None
+    # a row stays if no later one goes back to its step or behind it
+    least_after = np.minimum.accumulate(steps[rows][::-1])[::-1]
+    rows = rows[np.append(steps[rows][:-1] < least_after[1:], True)]
+    # logs that were written at once have one time for many steps
+    rows = rows[np.append(True, np.diff(np.maximum.accumulate(times[rows])) > 0)]
+    if len(rows) < FEWEST_STEPS:
+        return None
+    return Progress(table.rank, table.source, steps[rows], times[rows], rows, table)
+
+
+def column(found: Progress, quantity: str) -> tuple[str, Floats, Floats] | None:
+    """Give name, times and values, in base units, of the metric that is a quantity."""
+    name = metrics.pick(sorted(found.table.columns), quantity)
+    if name is None:
+        return None
+    column_of = found.table.columns[name]
+    rows = np.arange(len(found.table)) if column_of.rows is None else np.asarray(column_of.rows, np.intp)
+    values = np.asarray(column_of.values, float) * metrics.in_base_units(name, 1.0)
+    kept = np.isin(rows, found.rows, assume_unique=True) & np.isfinite(values)
+    return name, np.asarray(found.table.timestamps, float)[rows[kept]], values[kept]

@@ -1,0 +1,138 @@
+"""What is unusual for a job, by its own past."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jobmeter.analysis.detectors import learned
+from jobmeter.model.report import Finding, Severity
+from jobmeter.model.run import Headline, Run, Status
+from jobmeter.model.steps import MetricSummary, StepSummary
+from support import curves
+from support.curves import GIB, MIB
+
+
+def headline(value: float) -> Headline:
+    return Headline(value=value, low=value, high=value, keys=("k",), exact=True)
+
+
+def run(
+    memory: float, wall: float = 100.0, status: Status = Status.COMPLETED, cpu: float = 0.0, **facts: Any
+) -> Run:
+    known: dict[str, Any] = {
+        "run_id": "r",
+        "job_id": "r",
+        "command": ("make",),
+        "headline": {"memory_peak_bytes": headline(memory), "cpu_seconds": headline(cpu or 0.5 * wall)},
+        "wall_seconds": wall,
+    }
+    return Run(status=status, **(known | facts))
+
+
+def past(count: int, deviation: float = 0.03, **facts: Any) -> tuple[Run, ...]:
+    draws = np.random.default_rng(4).normal(1.0, deviation, count)
+    return tuple(run(GIB * draw, 100.0 * draw, **facts) for draw in draws)
+
+
+def look(one: Run, history: tuple[Run, ...]) -> list[Finding]:
+    return list(learned.detect(replace(curves.run(history=history), run=one)))
+
+
+def test_twice_the_usual_memory_is_told_with_both_numbers() -> None:
+    [found] = look(run(2 * GIB), past(12))
+    assert found.severity is Severity.WARNING
+    assert found.key == "memory_peak_bytes"
+    assert found.sentence == (
+        "memory peak is 2 GiB; the middle of 12 earlier runs of this job is 1 GiB, and none was above 1.05 GiB"
+    )
+    assert found.figures["runs"] == 12
+    assert found.figures["value"] == 2 * GIB
+
+
+def test_seven_runs_are_not_enough() -> None:
+    assert look(run(20 * GIB), past(7)) == []
+    assert look(run(20 * GIB), past(8)) != []
+    assert look(run(20 * GIB), past(30, status=Status.FAILED)) == []
+
+
+def test_what_happened_before_is_not_unusual() -> None:
+    history = (*past(20), run(3 * GIB))
+    assert look(run(2.9 * GIB), history) == []
+
+
+def test_runs_that_are_all_alike_are_held_to_a_few_percent() -> None:
+    alike = tuple(run(GIB) for _ in range(50))
+    assert look(run(1.15 * GIB), alike) == []
+    assert [one.severity for one in look(run(1.4 * GIB), alike)] == [Severity.INFO]
+    small = tuple(run(2 * MIB) for _ in range(50))
+    assert look(run(9 * MIB), small) == []
+
+
+def test_few_runs_must_be_left_by_more() -> None:
+    wide = past(8, deviation=0.1)
+    normal = learned.learn(wide)["memory_peak_bytes"]
+    assert not learned.is_unusual(normal.middle + 5.9 * normal.spread, normal)
+    assert learned.is_unusual(normal.middle + 6.1 * normal.spread, normal)
+
+
+def test_noise_alone_is_rarely_unusual() -> None:
+    draws = np.random.default_rng(9).lognormal(0.0, 0.15, (300, 21))
+    told = 0
+    for row in draws:
+        history = tuple(run(GIB * draw, 100.0) for draw in row[1:])
+        told += len(look(run(GIB * row[0], 100.0), history))
+    assert told <= 3
+
+
+def test_a_run_that_did_not_complete_is_told_only_for_using_more() -> None:
+    assert look(run(0.1 * GIB, 3.0, status=Status.FAILED), past(12)) == []
+    [found] = look(run(5 * GIB, 3.0, status=Status.KILLED), past(12))
+    assert found.key == "memory_peak_bytes"
+
+
+def test_a_quick_run_is_told_without_a_warning() -> None:
+    found = {one.key: one for one in look(run(GIB, 10.0, cpu=50.0), past(12))}
+    assert found["wall_seconds"].severity is Severity.INFO
+    assert "none was below" in found["wall_seconds"].sentence
+    assert found["used_cores"].sentence.startswith("cores used is 5; the middle of 12 earlier runs")
+
+
+def steps(per_second: float | None, loss: float | str = 2.0) -> StepSummary:
+    return StepSummary(
+        count=1000,
+        last_step=1000,
+        steps_per_second=per_second,
+        metrics={"loss": MetricSummary(first=9.0, last=loss)},
+    )
+
+
+def test_a_training_that_is_slower_than_ever_is_a_warning() -> None:
+    history = past(12, steps=steps(4.0))
+    [found] = look(run(GIB, steps=steps(2.0)), history)
+    assert (found.key, found.severity) == ("steps_per_second", Severity.WARNING)
+    [worse] = look(run(GIB, steps=steps(4.0, 7.5)), history)
+    assert worse.sentence.startswith("last loss is 7.5; the middle of 12 earlier runs of this job is 2")
+
+
+def test_what_was_not_measured_is_not_learned() -> None:
+    bare = Run(run_id="r", job_id="r", status=Status.COMPLETED, command=("x",))
+    assert learned.figures_of(bare) == {}
+    told = run(GIB, steps=steps(None, "NaN"), summary={"cgroup_throttled": 7.5, "proc_cmd": "x"})
+    assert learned.figures_of(told) == {
+        "memory_peak_bytes": GIB,
+        "cpu_seconds": 50.0,
+        "used_cores": 0.5,
+        "wall_seconds": 100.0,
+        "throttled_seconds": 7.5,
+        "step_count": 1000,
+    }
+    without_loss = StepSummary(count=3, last_step=3)
+    assert "last_loss" not in learned.figures_of(run(GIB, steps=without_loss))
+
+
+@pytest.mark.parametrize("name", sorted(learned.FIGURES))
+def test_every_figure_can_be_shown(name: str) -> None:
+    normal = learned.Normal(runs=9, middle=100.0, spread=5.0, low=90.0, high=110.0)
+    assert "9 earlier runs" in learned._finding(run(GIB), name, 500.0, normal).sentence

@@ -1,0 +1,48 @@
+"""Phases in words."""
+
+import numpy as np
+
+from jobmeter.analysis.detectors import phases
+from jobmeter.model.report import Severity
+from support import curves
+from support.curves import GIB
+
+
+def test_each_phase_is_told_with_its_level_and_its_time() -> None:
+    values = np.concatenate([np.full(100, 1.0), np.linspace(1, 3, 100), np.full(100, 3.0)]) * GIB
+    [found] = phases.detect(curves.run(curves.memory(values)))
+    assert found.severity is Severity.INFO
+    assert found.sentence == "memory had 3 phases; the highest, 3 GiB, lasted 1 min 40 s"
+    assert [one.sentence for one in found.evidence] == [
+        "1 GiB for 1 min 40 s",
+        "rising from 1 GiB to 3 GiB for 1 min 40 s",
+        "3 GiB for 1 min 40 s",
+    ]
+    assert found.figures["phase_count"] == 3
+    assert (found.figures["phase_1_begin_seconds"], found.figures["phase_1_end_seconds"]) == (0.0, 100.0)
+    assert found.figures["phase_3_level_bytes"] == 3.0 * GIB
+
+
+def test_a_phase_that_falls_says_so() -> None:
+    cores = np.concatenate([np.full(100, 4.0), np.linspace(4, 1, 100)])
+    [found] = phases.detect(curves.run(curves.cpu(cores)))
+    assert found.evidence[1].sentence.startswith("falling from 3.97 cores to 1.00 cores")
+
+
+def test_a_run_of_one_phase_has_nothing_to_tell() -> None:
+    assert (
+        list(phases.detect(curves.run(curves.memory(GIB + curves.noise(200, 1e6)), curves.cpu([1.0] * 200))))
+        == []
+    )
+
+
+def test_cpu_memory_and_gpus_have_phases_of_their_own() -> None:
+    step = np.repeat([1.0, 50.0], [60, 60])
+    view = curves.run(
+        curves.memory(step * GIB), curves.cpu(step), curves.gauge("nvml_util", step, instance="GPU-a")
+    )
+    assert [one.key for one in phases.detect(view)] == [
+        "cgroup_cputime",
+        "cgroup_mem_unreclaimable",
+        "nvml_util",
+    ]
