@@ -13,7 +13,7 @@ from support import corpus
 
 WITH_STEPS = {
     # file: steps, family, first step and a value of it, last step and a value of it
-    "log-cuda-oom/leanagent_32_oom.txt": (2, "lightning", (1, "it/s", 0.71), (3, "it/s", 0.85)),
+    "log-cuda-oom/leanagent_32_oom.txt": (2, "lightning", (0, "it/s", 0.71), (2, "it/s", 0.85)),
     "log-cuda-oom/tnnform_oom_1.log": (3, "nanogpt", (0, "train loss", 10.9219), (1, "val loss", 10.9118)),
     "log-fairseq/wav2vec2_hydra_train.log": (
         43,
@@ -30,7 +30,7 @@ WITH_STEPS = {
         (26, "learning_rate", 6.545084971874738e-05),
     ),
     "log-hf-trainer/peft_trl_wandb_output.log": (1, "hf", (260, "loss", 1.4358), (260, "s/it", 2.84)),
-    "log-lightning/leanagent_146.txt": (6, "lightning", (11, "it/s", 1.95), (5917, "it/s", 3.19)),
+    "log-lightning/leanagent_146.txt": (6, "lightning", (10, "it/s", 1.95), (5916, "it/s", 3.19)),
     "log-megatron/megatron_finetune.log": (
         798,
         "megatron",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from jobmeter.errors import UsageError
 from jobmeter.formats import content, steplines, training
+from jobmeter.formats.errorlines import endings
 from jobmeter.model.imported import Imported
 from jobmeter.model.run import Status
 from jobmeter.model.view import Event, Step
@@ -101,6 +102,7 @@ class _Survey:
     last_step: int = 0
     reached_end: bool = False
     counted_rows: bool = False
+    guessed_sizes: bool = False
     assumed_utc: bool = False
 
     @property
@@ -121,8 +123,9 @@ class _Survey:
 def _survey(path: Path) -> _Survey:
     found = _Survey()
     reader = steplines.LogReader()
-    before = b""
+    before = tail = b""
     for block, offset, is_last in blocks(path):
+        tail = (tail + block)[-endings.LOOKED_AT_BYTES :]
         reader.feed(block, _unknown, offset, final=is_last)
         made, events = reader.take()
         found.steps += len(made)
@@ -132,8 +135,9 @@ def _survey(path: Path) -> _Survey:
         before = block[-_OVERLAP_BYTES:]
         found.size = offset + len(block)
     found.last_step = reader.last_row_end
-    found.reached_end, found.counted_rows = reader.reached_end, reader.counted_rows
-    found.assumed_utc = reader.assumed_utc
+    found.reached_end = reader.reached_end or endings.shows_end(tail)
+    found.counted_rows = reader.counted_rows
+    found.guessed_sizes, found.assumed_utc = reader.guessed_sizes, reader.assumed_utc
     told = [(event.type, event.details) for event in found.events]
     for kind, details in (*reader.untimed, *told):
         if kind == "summary":
@@ -146,6 +150,10 @@ def _imported(path: Path, found: _Survey) -> Imported:
     inexact: dict[str, str] = {}
     if found.counted_rows:
         inexact["steps"] = "rows are counted: neither they nor a bar beside them say the step"
+    elif found.guessed_sizes:
+        inexact["steps"] = (
+            "the size of an epoch is taken from its last row: later steps may be a little short"
+        )
     if found.assumed_utc and (found.steps or found.events):
         inexact["timestamps"] = "the log's clock names no zone and is read as UTC"
     told = training.Told(

@@ -77,6 +77,7 @@ _SCALED: dict[str, tuple[str, float]] = {
     "ms/step": (STEP_SECONDS, 1e-3),
     "us/step": (STEP_SECONDS, 1e-6),
     "ms/it": (STEP_SECONDS, 1e-3),
+    "ms/batch": (STEP_SECONDS, 1e-3),
     "step_avg_ms": (STEP_SECONDS, 1e-3),
     "time_ms": (STEP_SECONDS, 1e-3),
     "dt_ms": (STEP_SECONDS, 1e-3),

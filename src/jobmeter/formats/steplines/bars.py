@@ -34,8 +34,7 @@ _MOST_WORDS = 512
 _WIDTH = 5
 _SPACES = " \t"
 _NOTEBOOK = re.compile(r"\s*(?P<words>Epoch \d+):\s+\d{1,3}%\s*")
-_FIRST_OF_LIGHTNING = "Epoch 0"
-_LIGHTNING = re.compile(r"Epoch \d+$")
+LIGHTNING = re.compile(r"Epoch \d+$")
 _EPOCH = re.compile(r"\bepochs?\s*:?\s*\[?(?P<epoch>\d+)(?:\s*/\s*(?P<epochs>\d+))?\]?", re.IGNORECASE)
 _NOT_TRAINING = re.compile(
     r"\b(?:eval\w*|valid\w*|val|test\w*|predict\w*|sanity\w*|infer\w*|generat\w*|load\w*|download\w*|fetch\w*|"
@@ -69,14 +68,10 @@ class Bar:
     """Its beginning was cut off: the words may be somewhere before."""
     metrics: dict[str, Number] = field(default_factory=dict)
     rate: dict[str, Number] = field(default_factory=dict)
-    counts_from_zero: bool = False
+    is_lightning: bool = False
+    """Lightning counts its epochs from 0."""
     is_rich: bool = False
     end: int = 0
-
-    @property
-    def is_lightning(self) -> bool:
-        """Tell a bar of Lightning, which counts its epochs from 0."""
-        return self.counts_from_zero or self.words == _FIRST_OF_LIGHTNING
 
     @property
     def is_training(self) -> bool:
@@ -148,7 +143,7 @@ def unfinished(text: str) -> str:
         return ""
     words = _BEFORE_WORDS.split(text[max(percent.start() - _LONGEST_WORDS, 0) : percent.start() + 1])[-1]
     words = words.rstrip().removesuffix(":")
-    glued = _LIGHTNING.search(words)
+    glued = LIGHTNING.search(words)
     return glued[0] if glued else _last_words(words)
 
 
@@ -181,7 +176,7 @@ def _bar(left: str, place: re.Match[str], rest: re.Match[str]) -> Bar:
         is_fragment=is_fragment,
         metrics=shown,
         rate=dict(_rate(rest["rate"])),
-        counts_from_zero="v_num" in postfix,
+        is_lightning="v_num" in postfix,
         end=rest.end(),
     )
 
@@ -204,7 +199,7 @@ def _rich(match: re.Match[str]) -> Bar:
         is_fragment=False,
         metrics=_postfix(match["postfix"]),
         rate=dict(_rate(match["rate"])),
-        counts_from_zero=True,
+        is_lightning=True,
         is_rich=True,
         end=match.end(),
     )

@@ -2,13 +2,13 @@
 
 PyTorch's `Train Epoch: 1 [640/60000 (1%)]` counts samples, not steps, and does not say how many make a batch: the
 step is the samples seen. `[1,  2000] loss: 2.2` and CycleGAN's lines give a place within an epoch of unknown size:
-the rows are counted.
+from the second epoch on their steps are a little short.
 """
 
 import re
 
 from jobmeter.formats.steplines import numbers
-from jobmeter.formats.steplines.row import Memory, Phase, Row, step_in_epochs
+from jobmeter.formats.steplines.row import Memory, Phase, Row, step_in_epochs, step_over_epochs
 
 _TRAIN = re.compile(
     r"Train(?:ing)? Epoch:?\s*(?P<epoch>\d+)\s*\[\s*(?P<n>\d+)\s*/\s*(?P<total>\d+)"
@@ -29,6 +29,16 @@ _TUTORIAL = re.compile(
     r"\s*\[(?P<epoch>\d+),\s*(?P<batch>\d+)\s*\]\s*(?P<rest>[\w ]*loss:? .*)", re.IGNORECASE
 )
 _CYCLEGAN = re.compile(r"\(epoch: (?P<epoch>\d+), iters: (?P<batch>\d+), [^()]*\)\s*(?P<rest>\w+: .*)")
+_WORDS = re.compile(
+    r"\|\s*epoch\s+(?P<epoch>\d+)\s*\|\s*(?P<batch>\d+)/\s*(?P<total>\d+)\s+batches\s*(?P<rest>\|.*)"
+)
+"""PyTorch's language model: `| epoch   1 |   200/ 2983 batches | lr 20.00 | ms/batch 12.3 | loss  7.62 |`."""
+_WORDS_END = re.compile(
+    r"\|\s*end of (?:epoch\s+(?P<epoch>\d+)|training)\s*(?P<rest>\|.*(?:valid|test) loss.*)", re.IGNORECASE
+)
+_BARRED = re.compile(
+    rf"\|\s*(?P<name>[a-z][a-z/ ]*[a-z])\s*[: ]\s*(?P<value>{numbers.NUMBER})(?P<unit>s)?(?=\s|\||$)"
+)
 _DARKNET = re.compile(
     rf"\s*(?P<step>\d+): (?P<loss>{numbers.NUMBER}), (?P<mean>{numbers.NUMBER}) avg(?: loss)?, "
     rf"(?P<rate>{numbers.NUMBER}) rate, (?P<seconds>{numbers.NUMBER}) seconds, (?P<images>\d+) images.*",
@@ -41,16 +51,39 @@ _TREES = re.compile(
 
 def parse(text: str, memory: Memory) -> Row | None:
     """Read a line of training or of the test after it."""
-    return _pytorch(text, memory) or _counted(text) or _numbered(text)
+    return _pytorch(text, memory) or _language(text, memory) or _placed(text, memory) or _numbered(text)
 
 
-def _counted(text: str) -> Row | None:
+def _language(text: str, memory: Memory) -> Row | None:
+    found = _WORDS.search(text) if " batches " in text else None
+    if found is None and "| end of " in text.lower():
+        found = _WORDS_END.search(text)
+    metrics = numbers.matched(_BARRED, found["rest"]) if found is not None else {}
+    if found is None or not metrics:
+        return None
+    if "batch" not in found.re.groupindex:
+        return Row(metrics=metrics, step=_end_of_epoch(found["epoch"], memory), phase=Phase.EVAL)
+    epoch, size = int(found["epoch"]), int(found["total"])
+    step = step_in_epochs(memory, epoch, int(found["batch"]), size, counts_from_zero=False)
+    return Row(metrics=metrics | {"epoch": epoch}, step=step)
+
+
+def _end_of_epoch(epoch: str | None, memory: Memory) -> int | None:
+    if epoch is None or memory.epoch_size is None:
+        return memory.step
+    return step_in_epochs(memory, int(epoch), memory.epoch_size, memory.epoch_size, counts_from_zero=False)
+
+
+def _placed(text: str, memory: Memory) -> Row | None:
     found = _TUTORIAL.fullmatch(text) or (_CYCLEGAN.search(text) if "(epoch: " in text else None)
     if found is None:
         return None
     metrics = numbers.pairs(found["rest"])
-    place = {"epoch": int(found["epoch"]), "batch": int(found["batch"])}
-    return Row(metrics=metrics | place) if metrics else None
+    epoch, batch = int(found["epoch"]), int(found["batch"])
+    if not metrics:
+        return None
+    step = step_over_epochs(memory, epoch, batch)
+    return Row(metrics=metrics | {"epoch": epoch, "batch": batch}, step=step)
 
 
 def _numbered(text: str) -> Row | None:

@@ -89,7 +89,7 @@ def unpack(record: dict[str, object] | None) -> State:
 def _spelled(value: object) -> object:
     if isinstance(value, dict):
         return {name: _spelled(item) for name, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_spelled(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return repr(value)

@@ -43,7 +43,7 @@ class Numbering:
                 who=who,
                 end=piece.end,
                 position=memory.bar_position,
-                rate=dict(memory.bar_rate),
+                rate={} if memory.is_over else dict(memory.bar_rate),
                 index=self._state.rows,
             )
         )
@@ -66,7 +66,7 @@ class Numbering:
     def see_bar(self, bar: Bar, who: str, piece: Piece, timestamp: float | None) -> None:
         """Learn where the bar stands; number the row printed just before it was drawn again."""
         memory = self._state.memories[who]
-        if not piece.after_return and not _is_successor(bar, memory):
+        if memory.is_over or (not piece.after_return and not _is_successor(bar, memory)):
             return
         memory.bar_position, memory.bar_total, memory.bar_rate = bar.position, bar.total, dict(bar.rate)
         if not piece.after_return:

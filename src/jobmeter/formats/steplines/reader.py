@@ -10,6 +10,7 @@ from collections.abc import Callable
 from jobmeter.formats.steplines import (
     aitoolkit,
     bars,
+    barsteps,
     clocks,
     happenings,
     held,
@@ -22,7 +23,7 @@ from jobmeter.formats.steplines import (
 )
 from jobmeter.formats.steplines.bars import Bar
 from jobmeter.formats.steplines.held import Draft
-from jobmeter.formats.steplines.row import Memory, Number, Phase, Row, step_in_epochs
+from jobmeter.formats.steplines.row import Memory, Number, Phase, Row
 from jobmeter.formats.steplines.segments import Piece
 from jobmeter.model.view import Event, Step
 
@@ -41,7 +42,6 @@ _ENDLESS = re.compile(rf"\d{{{_MOST_DIGITS}}}")
 _OF_OBJECTS = frozenset(("hf", "json"))
 """Families whose rows may be long without a blank."""
 _NOTHING = Memory()
-_STEP_NAMES = ("num_updates", "global_step", "step")
 
 
 class _Line:
@@ -107,6 +107,11 @@ class Reader:
     def counted_rows(self) -> bool:
         """Tell whether rows had to be numbered by counting them."""
         return any(memory.counted or memory.counted_evaluations for memory in self._state.memories.values())
+
+    @property
+    def guessed_sizes(self) -> bool:
+        """Tell whether steps count on over epochs whose size nobody said."""
+        return any(memory.has_guessed_sizes for memory in self._state.memories.values())
 
     def feed(self, data: bytes, arrived_at: Arrival, offset: int, *, final: bool = False) -> None:
         """Read on: data begins at a byte offset of the stream; `final` says that nothing follows."""
@@ -189,6 +194,7 @@ class Reader:
             return  # a logger and a print say the same
         memory.last_row, memory.last_row_at = words, _place(memory)
         self.last_row_end = line.piece.end
+        memory.is_over = row.phase is not Phase.TRAIN and (memory.is_over or row.phase is Phase.SUMMARY)
         if row.phase is Phase.SUMMARY:
             self._numbers.pass_over_row()
             self.reached_end = True
@@ -237,22 +243,17 @@ class Reader:
 
     def _keep_bar(self, bar: Bar, line: _Line) -> None:
         metrics: dict[str, Number] = bar.metrics | bar.rate
-        # at the start of an epoch Lightning still shows the metrics of the one before
-        if not metrics or (bar.position == 0 and (bar.is_lightning or not bar.metrics)):
-            return
         memory = line.memory
-        given = _take_step(metrics)
         key = f"{line.who}|{bars.without_numbers(bar.words)}|{bar.total}"
-        epoch = bar.epoch
-        step = bars.position_in_laps(bar, memory.laps, key) if given is None else given
-        if epoch is not None and bar.total:
-            metrics.setdefault("epoch", epoch)
-            place = step_in_epochs(memory, epoch, bar.position, bar.total, counts_from_zero=bar.is_lightning)
-            step = place if given is None else step
+        barsteps.note_lightning(bar, memory, self._state.open.get(key))
+        step = barsteps.step_of(bar, metrics, key, memory)
+        if step is None:
+            return
+        barsteps.drop_stale(metrics, step, memory)
         memory.step, memory.has_bars = step, True
         self.last_row_end = line.piece.end
         self.reached_end = bar.position == bar.total and bar.may_be_last(memory.first_epoch or 0)
-        family = "lightning" if bar.is_lightning else "tqdm"
+        family = barsteps.LIGHTNING if bar.is_lightning else barsteps.TQDM
         draft = Draft(
             source=f"log:{family}",
             rank=line.rank or 0,
@@ -365,14 +366,6 @@ class Reader:
 
 
 def _nobody_knows(_offset: int) -> float | None:
-    return None
-
-
-def _take_step(metrics: dict[str, Number]) -> int | None:
-    """Take the step out of the metrics of a bar that shows it."""
-    for name in _STEP_NAMES:
-        if name in metrics:
-            return int(metrics.pop(name))
     return None
 
 

@@ -68,8 +68,16 @@ class Memory:
     """Where the bar stood at the row before, and what that row named."""
     laps: dict[str, list[int]] = field(default_factory=dict)
     """By bar: how often it began anew, and where it stands."""
+    results: dict[str, tuple[Number, int]] = field(default_factory=dict)
+    """The last result of a validation that a bar showed, and the step it showed it at first."""
+    is_lightning: bool = False
+    """Its bars are Lightning's."""
+    is_over: bool = False
+    """The training said its summary: the bars that follow are of evaluations."""
     has_bars: bool = False
     """Its steps are those of a bar."""
+    has_guessed_sizes: bool = False
+    """The size of an epoch was taken from its last row."""
     has_steps: bool = False
     """Its rows say their steps."""
     epoch_row: str = ""
@@ -126,5 +134,6 @@ def step_over_epochs(memory: Memory, epoch: int, number: int) -> int:
         before = 0  # another training
     elif epoch > last_epoch and number <= last:
         before += last
+        memory.has_guessed_sizes = True
     memory.laps[_ROWS] = [before, number, epoch]
     return before + number

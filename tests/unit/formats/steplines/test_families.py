@@ -109,7 +109,7 @@ def test_fatal_text_glued_to_a_bar_does_not_spoil_its_step():
     assert logtext.rows(text) == [("tqdm", 5, {"loss": 0.5, "it/s": 2.0})]
 
 
-def test_lightning_counts_batches_over_epochs():
+def test_lightning_counts_batches_over_epochs_from_0_as_its_loggers_do():
     text = (
         "Epoch 0:  12%|█▎        | 3/24 [00:01<00:10,  2.10it/s, v_num=0, train_loss=0.500]"
         "\rEpoch 0: 100%|██████████| 24/24 [00:08<00:00,  3.00it/s, v_num=0, train_loss=0.300]\n"
@@ -117,20 +117,20 @@ def test_lightning_counts_batches_over_epochs():
         "\rEpoch 1:   4%|▍         | 1/24 [00:00<00:05,  4.00it/s, v_num=0, train_loss=0.250, val_loss=0.400]"
     )
     assert logtext.rows(text) == [
-        ("lightning", 3, {"train_loss": 0.5, "it/s": 2.1, "epoch": 0}),
-        ("lightning", 24, {"train_loss": 0.3, "it/s": 3.0, "epoch": 0}),
-        ("lightning", 25, {"train_loss": 0.25, "val_loss": 0.4, "it/s": 4.0, "epoch": 1}),
+        ("lightning", 2, {"train_loss": 0.5, "it/s": 2.1, "epoch": 0}),
+        ("lightning", 23, {"train_loss": 0.3, "it/s": 3.0, "epoch": 0}),
+        ("lightning", 24, {"train_loss": 0.25, "val_loss": 0.4, "it/s": 4.0, "epoch": 1}),
     ]
 
 
 def test_lightning_bars_broken_by_the_end_of_a_terminal_line():
     text = "Epoch 0:   5%|████\n██        | 1047/22570 [05:28<1:52:31,  3.19it/s, v_num=24]Epoch 0:   5%|█\n"
-    assert logtext.rows(text) == [("lightning", 1047, {"it/s": 3.19, "epoch": 0})]
+    assert logtext.rows(text) == [("lightning", 1046, {"it/s": 3.19, "epoch": 0})]
 
 
 def test_lightning_with_rich():
     text = "Epoch 1/9  ━━━━━━━━━━━━ 32/32 0:00:01 • 0:00:00 30.21it/s v_num: 0.000 train_loss: 0.512\n"
-    assert logtext.rows(text) == [("lightning", 64, {"train_loss": 0.512, "it/s": 30.21, "epoch": 1})]
+    assert logtext.rows(text) == [("lightning", 63, {"train_loss": 0.512, "it/s": 30.21, "epoch": 1})]
 
 
 def test_lightning_with_rich_and_a_narrow_terminal():
@@ -143,7 +143,7 @@ def test_lightning_with_rich_and_a_narrow_terminal():
         "done\n"
     )
     metrics = {"it/s": 88.03, "epoch": 1, "train_loss": 0.804, "val_loss": 2.5}
-    assert logtext.rows(text) == [("lightning", 16, metrics)]
+    assert logtext.rows(text) == [("lightning", 15, metrics)]
 
 
 def test_a_lightning_bar_at_the_start_of_an_epoch_still_shows_the_one_before():
@@ -153,8 +153,8 @@ def test_a_lightning_bar_at_the_start_of_an_epoch_still_shows_the_one_before():
         "\rEpoch 1:  12%|█▎        | 1/8 [00:00<00:00, 46.66it/s, v_num=0, train_loss=7.570]"
     )
     assert [(step, metrics["train_loss"]) for _, step, metrics in logtext.rows(text)] == [
-        (8, 2.52),
-        (9, 7.57),
+        (7, 2.52),
+        (8, 7.57),
     ]
 
 
@@ -349,7 +349,7 @@ def test_an_evaluation_after_the_last_epoch_of_keras_is_no_step():
 
 def test_bars_copied_from_a_notebook():
     text = "Epoch 3: 100%\n24/24 [08:42<00:00, 9.52it/s, v_num=1, train_loss=1.820]\n"
-    assert logtext.rows(text) == [("lightning", 96, {"train_loss": 1.82, "it/s": 9.52, "epoch": 3})]
+    assert logtext.rows(text) == [("lightning", 95, {"train_loss": 1.82, "it/s": 9.52, "epoch": 3})]
 
 
 def test_megatron_with_means_beside_values():
