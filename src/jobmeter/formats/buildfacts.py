@@ -20,6 +20,11 @@ _STATUSES = {
     "EXPIRED": Status.CANCELLED,
     "CANCELLED": Status.CANCELLED,
 }
+_LIVE = {
+    "PENDING": Status.QUEUED,
+    "QUEUED": Status.QUEUED,
+    "WORKING": Status.RUNNING,
+}
 _PHASES = {
     "fetch_source_seconds": "FETCHSOURCE",
     "build_phase_seconds": "BUILD",
@@ -82,6 +87,11 @@ class BuildFacts:
     def state(self) -> Status | None:
         """How it ended; None while it has not."""
         return _STATUSES.get(self.status or "")
+
+    @property
+    def standing(self) -> Status | None:
+        """How it stands, ended or not."""
+        return self.state or _LIVE.get(self.status or "")
 
     def as_record(self) -> dict[str, Value]:
         """Name what is known."""

@@ -15,7 +15,7 @@ from jobmeter.formats import buildfacts, buildlog, content, log, loose_json, mon
 from jobmeter.formats.buildfacts import BuildFacts
 from jobmeter.model.imported import Imported, identify
 from jobmeter.model.measurement import Scope, Unit
-from jobmeter.model.run import Run, Status
+from jobmeter.model.run import LIVE, Run
 from jobmeter.model.view import Window
 
 FORMAT = "cloudbuild"
@@ -113,7 +113,7 @@ def _imported(path: Path, facts: BuildFacts, samples: Sequence[buildlog.Sample],
         digest=monitorlog.file_digest(path, part),
         sources=(path,),
         name=facts.build_id or path.name,
-        status=facts.state,
+        status=facts.standing,
         started_at=facts.started_at,
         ended_at=facts.finished_at,
         results=facts.as_record(),
@@ -128,7 +128,7 @@ def _from_log(path: Path, text: str, samples: Sequence[buildlog.Sample]) -> Impo
     run = replace(
         found.run,
         name=facts.build_id or found.run.name,
-        status=facts.state or found.run.status,
+        status=facts.standing or found.run.status,
         results=found.run.results | facts.as_record(),
     )
     return _with_samples(replace(found, run=run, format=FORMAT), facts, samples)
@@ -173,10 +173,10 @@ def _wall_seconds(run: Run, facts: BuildFacts, seen: monitorlog.Survey) -> float
 
 def _doubts(run: Run, facts: BuildFacts, seen: monitorlog.Survey) -> dict[str, str]:
     found = dict(run.provenance.inexact)
-    if run.status is Status.LOST and facts.status is not None:
-        found["status"] = f"it was {facts.status} when this was written"
-    if facts.state is not None:
+    if facts.standing is not None:
         found.pop("status", None)
+    if run.status in LIVE:
+        found["status"] = f"it was {facts.status} when this was written"
     if seen.windows and run.started_at is None:
         found["started_at"] = "time of the first sample"
     if seen.windows and run.ended_at is None:
