@@ -52,10 +52,12 @@ def _progress(table: StepTable) -> Progress | None:
     if len(rows) < FEWEST_STEPS:
         return None
     # a row stays if no later one goes back to its step or behind it
-    least_after = np.minimum.accumulate(steps[rows][::-1])[::-1]
-    rows = rows[np.append(steps[rows][:-1] < least_after[1:], True)]
+    if (np.diff(steps[rows]) <= 0).any():
+        least_after = np.minimum.accumulate(steps[rows][::-1])[::-1]
+        rows = rows[np.append(steps[rows][:-1] < least_after[1:], True)]
     # logs that were written at once have one time for many steps
-    rows = rows[np.append(True, np.diff(np.maximum.accumulate(times[rows])) > 0)]
+    if (np.diff(times[rows]) <= 0).any():
+        rows = rows[np.append(True, np.diff(np.maximum.accumulate(times[rows])) > 0)]
     if len(rows) < FEWEST_STEPS:
         return None
     return Progress(table.rank, table.source, steps[rows], times[rows], rows, table)
@@ -69,5 +71,7 @@ def column(found: Progress, quantity: str) -> tuple[str, Floats, Floats] | None:
     column_of = found.table.columns[name]
     rows = np.arange(len(found.table)) if column_of.rows is None else np.asarray(column_of.rows, np.intp)
     values = np.asarray(column_of.values, float) * metrics.in_base_units(name, 1.0)
-    kept = np.isin(rows, found.rows, assume_unique=True) & np.isfinite(values)
+    is_kept = np.zeros(len(found.table), np.bool_)
+    is_kept[found.rows] = True
+    kept = is_kept[rows] & np.isfinite(values)
     return name, np.asarray(found.table.timestamps, float)[rows[kept]], values[kept]
