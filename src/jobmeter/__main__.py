@@ -35,6 +35,9 @@ def main(argv: list[str]) -> int:
 def _record(name: str, argv: list[str]) -> int:
     import gc
 
+    from jobmeter.cli import imports
+
+    imports.hasten()
     # a recorder makes next to no cycles; looking for them would cost more than recording does
     gc.set_threshold(50_000)
     # importlib.import_module would import `warnings` first
