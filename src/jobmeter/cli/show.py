@@ -8,7 +8,7 @@ from jobmeter.cli.render import page, screen
 from jobmeter.cli.render.screen import Screen, Style
 from jobmeter.model import text
 from jobmeter.model.run import Run
-from jobmeter.service import explain, runs, shapes
+from jobmeter.service import analysis, explain, shapes
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,12 +22,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Print the run."""
-    view = runs.view(common.home_of(args), args.run, keys=())
+    view, report = analysis.at_a_glance(common.home_of(args), args.run)
     if args.json:
-        common.print_json(shapes.shown(view))
+        common.print_json(
+            shapes.shown(view) | ({} if report is None else {"verdict": report.verdict.as_record()})
+        )
         return 0
     out = screen.standard_output()
-    out.write(*page.render(view, out, time.time()))
+    out.write(*page.render(view, out, time.time(), report))
     if args.all:
         out.write("", *_summary(view.run, out))
     return 0

@@ -189,10 +189,12 @@ def _error(error: LogError, run: Run) -> str:
     if error.traceback:
         body = html_text.cut(error.traceback, LONGEST_TRACEBACK)
         folded = f"<details><summary>Traceback</summary><pre>{body}</pre></details>"
+    # the last line of a traceback begins with the name of what was raised
+    message = error.message.removeprefix(f"{error.type}:").lstrip()
     level = Severity.WARNING if error.level == "WARNING" else Severity.CRITICAL
     return (
         f"<li>{_badge(level.value).replace(level.value.capitalize(), line(error.level.capitalize()))}"
-        f"<div><b>{line(error.type)}</b> {html_text.cut(error.message, LONGEST_MESSAGE)}"
+        f"<div><b>{line(error.type)}</b> {html_text.cut(message, LONGEST_MESSAGE)}"
         f'<div class="muted">{line(said)}</div>{folded}</div></li>'
     )
 

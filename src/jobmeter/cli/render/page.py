@@ -10,16 +10,20 @@ from jobmeter.cli.render.screen import Screen, Style
 from jobmeter.cli.render.step_rows import step_rows
 from jobmeter.cli.render.usage_rows import usage_rows
 from jobmeter.model import text, units
+from jobmeter.model.report import Cause, Report
 from jobmeter.model.run import LIVE, Run
 from jobmeter.model.view import RunView
 
 
-def render(view: RunView, screen: Screen, now: float) -> list[str]:
-    """Lay a run out for a person."""
-    run = view.run
+def render(view: RunView, screen: Screen, now: float, report: Report | None = None) -> list[str]:
+    """Lay a run out for a person; its report, where there is one, says in a line why it ended."""
+    return [*heading(view.run, screen), "", *lay_out(_rows(view, now, report), screen)]
+
+
+def heading(run: Run, screen: Screen) -> list[str]:
+    """Say which run it is."""
     lines = [screen.paint(line, Style.BOLD) for line in _title(run, screen.width)]
-    lines += [screen.paint(line, Style.DIM) for line in _identity(run, screen.width)]
-    return [*lines, "", *lay_out(_rows(view, now), screen)]
+    return [*lines, *(screen.paint(line, Style.DIM) for line in _identity(run, screen.width))]
 
 
 def _title(run: Run, width: int) -> list[str]:
@@ -36,9 +40,11 @@ def _identity(run: Run, width: int) -> list[str]:
     return text.wrap(line, width)
 
 
-def _rows(view: RunView, now: float) -> Iterator[Row]:
+def _rows(view: RunView, now: float, report: Report | None) -> Iterator[Row]:
     run = view.run
     yield Row("status", statuses.sentence(run), style=statuses.STYLES[run.status])
+    if report is not None and report.verdict.cause is not Cause.COMPLETED:
+        yield Row("why", text.clean(report.verdict.sentence), source=f"jobmeter analyze {run.run_id}")
     yield from _times(run, now)
     yield from step_rows(run, view.siblings)
     yield from _job(view)
