@@ -43,6 +43,8 @@ class Pause:
     begin: float
     end: float
     at_end: bool
+    looked_at: tuple[Resource, ...]
+    """What was measured, and was nothing."""
 
     @property
     def seconds(self) -> float:
@@ -66,11 +68,12 @@ def _pauses(view: RunView) -> list[Pause]:
     cpu = next((curve for curve in curves if curve.resource is Resource.CPU), None)
     if cpu is None:
         return []
+    looked_at = tuple(dict.fromkeys(curve.resource for curve in curves))
     idle = np.logical_and.reduce([_idle_at(cpu.times, curve) for curve in curves])
     found = []
     for first, last in _stretches(idle):
         begin = cpu.begin if first == 0 else float(cpu.times[first - 1])
-        pause = Pause(begin, float(cpu.times[last - 1]), last == len(cpu))
+        pause = Pause(begin, float(cpu.times[last - 1]), last == len(cpu), looked_at)
         if pause.seconds >= LEAST_SECONDS and _worked(cpu, first):
             found.append(pause)
     return found
@@ -100,10 +103,11 @@ def _worked(cpu: Curve, cells: int) -> bool:
 def _idle_finding(view: RunView, pause: Pause) -> Finding:
     lasted = units.format_seconds(pause.seconds)
     before = units.format_seconds(pause.begin - (view.run.started_at or pause.begin))
+    nothing = ", ".join(f"no {resource.value}" for resource in pause.looked_at)
     sentence = (
-        f"the job did nothing for its last {lasted}: no CPU, no IO"
+        f"the job did nothing for its last {lasted}: {nothing}"
         if pause.at_end
-        else f"the job paused for {lasted}, {before} after its start: no CPU, no IO"
+        else f"the job paused for {lasted}, {before} after its start: {nothing}"
     )
     return Finding(
         detector="stall",
@@ -117,11 +121,13 @@ def _idle_finding(view: RunView, pause: Pause) -> Finding:
 
 
 def _severity(run: Run, pause: Pause) -> Severity:
+    # where IO was not measured, it may have been busy with that
+    known = Resource.READ in pause.looked_at
     if pause.at_end and run.status is not Status.COMPLETED:
-        return Severity.CRITICAL
+        return Severity.CRITICAL if known else Severity.WARNING
     wall = run.wall_seconds or pause.seconds
     much = pause.seconds >= _MUCH_SECONDS and pause.seconds >= _MUCH_SHARE * wall
-    return Severity.WARNING if much else Severity.INFO
+    return Severity.WARNING if much and known else Severity.INFO
 
 
 def _witnesses(events: Iterable[Event], begin: float, end: float) -> Iterator[Evidence]:

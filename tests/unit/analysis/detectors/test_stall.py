@@ -19,10 +19,15 @@ def look(*series: curves.Series, **facts: Any) -> list[Finding]:
     return list(stall.detect(curves.run(*series, **facts)))
 
 
+def lived(cores: list[float], **facts: Any) -> list[Finding]:
+    """Look at a job that used these cores and neither read nor wrote."""
+    return look(curves.cpu(cores), curves.rate("wait_read_bytes", [0.0] * len(cores)), **facts)
+
+
 def test_a_job_that_worked_and_then_hung_until_it_was_killed_is_critical() -> None:
-    [found] = look(curves.cpu(WORK + REST), status=Status.KILLED)
+    [found] = lived(WORK + REST, status=Status.KILLED)
     assert found.severity is Severity.CRITICAL
-    assert found.sentence == "the job did nothing for its last 1 min 40 s: no CPU, no IO"
+    assert found.sentence == "the job did nothing for its last 1 min 40 s: no CPU, no reading"
     assert found.figures == {"seconds": 100.0, "at_end": 1}
     assert (found.begin, found.end) == (STARTED + 60, STARTED + 160)
 
@@ -51,19 +56,27 @@ def test_reading_a_pipe_or_using_a_gpu_is_no_stall() -> None:
 
 
 def test_a_pause_that_ended_is_told_but_no_drama() -> None:
-    [found] = look(curves.cpu(WORK + REST + WORK), wall_seconds=220.0)
+    [found] = lived(WORK + REST + WORK, wall_seconds=220.0)
     assert found.severity is Severity.INFO
-    assert found.sentence == "the job paused for 1 min 40 s, 1 min 00 s after its start: no CPU, no IO"
+    assert found.sentence == "the job paused for 1 min 40 s, 1 min 00 s after its start: no CPU, no reading"
     assert found.figures["at_end"] == 0
 
 
 def test_a_completed_job_that_rested_long_wasted_its_machine() -> None:
-    [found] = look(curves.cpu(WORK + REST * 5), wall_seconds=560.0)
+    [found] = lived(WORK + REST * 5, wall_seconds=560.0)
     assert found.severity is Severity.WARNING
-    [short] = look(curves.cpu(WORK * 50 + REST * 5), wall_seconds=3500.0)
+    [short] = lived(WORK * 50 + REST * 5, wall_seconds=3500.0)
     assert short.severity is Severity.INFO
-    [unknown] = look(curves.cpu(WORK + REST * 5), wall_seconds=None)
+    [unknown] = lived(WORK + REST * 5, wall_seconds=None)
     assert unknown.severity is Severity.WARNING
+
+
+def test_where_io_was_not_measured_less_is_claimed() -> None:
+    [found] = look(curves.cpu(WORK + REST), status=Status.KILLED)
+    assert found.severity is Severity.WARNING
+    assert found.sentence == "the job did nothing for its last 1 min 40 s: no CPU"
+    [completed] = look(curves.cpu(WORK + REST * 5), wall_seconds=560.0)
+    assert completed.severity is Severity.INFO
 
 
 def test_pauses_that_come_again_and_again_are_how_the_job_works() -> None:
