@@ -78,6 +78,8 @@ def _is_later(error: LogError) -> bool:
         return True
     if error.signature == "worker_killed":
         return error.fields.get("signal") in _PASSED_ON
+    if error.signature == "exception" and "::" in error.type:
+        return True  # what ends a C++ program after it said why
     return error.signature == "oom_killed" or error.fields.get("signal") == "SIGABRT"
 
 

@@ -16,7 +16,8 @@ WORDS = ("cancelled at", "cancelled by", "preempt", "term_owner", "term_preempt"
          "node fail", "evicted", "terminated", "terminationreason", "qdel", "job deleted", "signal: terminated",
          "sigterm")  # fmt: skip
 _SAID = re.compile(
-    r"\*\*\* (?P<what>JOB|STEP) (?P<id>\S+) ON \S+ CANCELLED AT (?P<at>\S+)(?: DUE TO (?P<reason>[\w ]+?))? ?\*\*\*"
+    r"\*\*\* (?P<what>JOB|STEP) (?P<id>\S+) ON \S+ CANCELLED AT (?P<at>\S+)"
+    r"(?: DUE TO (?P<reason>[\w ]+?)(?:,[^*]*)?)? ?\*\*\*"
     r"|(?:error: |srun: )(?:Job|Step|JOB|STEP)\S* .{0,60}(?:CANCELLED|has been cancelled|was cancelled|Preempt)"
     r"|TERM_(?P<lsf>OWNER|PREEMPT|ADMIN|FORCE_OWNER|FORCE_ADMIN)"
     r"|context canceled|The operation was canceled"

@@ -10,7 +10,7 @@ WORDS = ("defaultcpuallocator", "memoryerror", "bad_alloc", "cannot allocate mem
          "outofmemoryerror", "java heap space", "gc overhead", "heap out of memory",
          "fatal error: runtime: out of memory",
          "out of memory", "can't allocate memory", "virtual memory exhausted", "memory allocation of",
-         "allocation failed", "failed to allocate memory", "could not allocate")  # fmt: skip
+         "allocation failed", "failed to allocate memory", "could not allocate", "allocate vector")  # fmt: skip
 _SAID = re.compile(
     r"DefaultCPUAllocator: (?:can't allocate memory|not enough memory)"
     r"|\b(?:numpy\.\S*)?_?(?:Array)?MemoryError\b(?!\s*(?:\)|,|as\b))"

@@ -11,6 +11,8 @@ from jobmeter.formats.errorlines.sign import ERROR, LONGEST_MESSAGE, WARNING, Si
 from jobmeter.model.report import LogError
 from jobmeter.model.run import Value
 
+Key = tuple[str | None, str]
+"""By which errors are the same: the signature, and the message without its numbers."""
 MOST_KEPT = 400
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 _COMPARED = 200
@@ -49,18 +51,27 @@ class Fold:
     """The errors of one stream."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str | None, str], _Kept] = {}
+        self._kept: dict[Key, _Kept] = {}
         self._attempt = 0
         self._ended_at: int | None = None
 
-    def add(self, signature: str | None, sign: Sign, said: Said) -> None:
+    def again(self, key: Key) -> bool:
+        """Count a warning that was said before; False where it has to be looked at anew."""
+        kept = self._kept.get(key)
+        if kept is None or kept.attempt != self._attempt or self._ended_at is not None:
+            return False
+        kept.count += 1
+        kept.survived = False
+        return True
+
+    def add(self, signature: str | None, sign: Sign, said: Said) -> Key:
         """Take one error in."""
         self._look_for_restart(signature, sign, said)
         key = (signature, _key(sign))
         kept = self._kept.get(key)
         if kept is None:
             if not self._has_room(signature):
-                return
+                return key
             kept = self._kept[key] = _Kept(signature, sign, said, self._attempt)
         elif kept.attempt != self._attempt:
             kept.sign, kept.said, kept.attempt, kept.fields = sign, said, self._attempt, {}
@@ -74,6 +85,7 @@ class Fold:
                 traceback=said.traceback,
             )
         _merge(kept, sign, said)
+        return key
 
     def _look_for_restart(self, signature: str | None, sign: Sign, said: Said) -> None:
         """Tell a new attempt: a launcher gave up, other text came, and now something fails again."""

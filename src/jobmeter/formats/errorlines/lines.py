@@ -16,6 +16,7 @@ WORDS = (
     b"too many", b"terminat", b"interrupt", b"watchdog", b" xid", b"unavailable", b"not found", b"fatal", b"critical",
     b"exception", b"traceback", b"warn", b"cancel", b"timed out", b"timeout", b"preempt", b"bdbquit", b"exhausted",
     b"illegal", b"disk", b"oom", b"dead", b"no module",
+    b"override",
 )  # fmt: skip
 """In lower case: every line that a signature can read holds one of them."""
 
@@ -27,7 +28,14 @@ class Line:
     raw: bytes
     start: int
     """Where in the stream its first byte stands."""
-    ahead: bytes
+    block: bytes
+    stop: int
+    """Where in the block it ends."""
+
+    @property
+    def ahead(self) -> bytes:
+        """What comes after it, as far as a message may go on."""
+        return self.block[self.stop + 1 : self.stop + 1 + AHEAD_BYTES]
 
     @property
     def end(self) -> int:
@@ -42,8 +50,9 @@ class Lines:
         self._held = b""
         self._offset = 0
         self.block = b""
-        """What is being cut; `base` is where in the stream it begins."""
+        """What was cut last; `base` is where in the stream it begins, `end` where its last line ends."""
         self.base = 0
+        self.end = 0
 
     def feed(self, data: bytes, offset: int, wants_all: Callable[[], bool], *, final: bool) -> Iterator[Line]:
         """Give the lines that ended: those with a word, and all of them while asked for all."""
@@ -53,10 +62,9 @@ class Lines:
         held = self._held + data
         block = held.replace(b"\r\n", b" \n").replace(b"\r", b"\n")
         cut = len(block) if final else _cut(block)
-        self.block, self.base = block, self._offset
+        self.block, self.base, self.end = block, self._offset, self._offset + cut
         yield from self._lines(cut, wants_all)
         self._held, self._offset = held[cut:], self._offset + cut
-        self.block, self.base = b"", self._offset
 
     def _lines(self, cut: int, wants_all: Callable[[], bool]) -> Iterator[Line]:
         places = _places(self.block[:cut])
@@ -69,9 +77,7 @@ class Lines:
                     return
                 position = places[following]
             stop = _stop(self.block, position, cut)
-            yield Line(
-                self.block[position:stop], self.base + position, self.block[stop + 1 : stop + 1 + AHEAD_BYTES]
-            )
+            yield Line(self.block[position:stop], self.base + position, self.block, stop)
             # a line that was cut for its length has no separator
             position = stop + 1 if self.block[stop : stop + 1] == b"\n" else max(stop, position + 1)
 

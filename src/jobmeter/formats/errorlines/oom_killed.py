@@ -23,7 +23,7 @@ _MEMORY = re.compile(
     r"|job killed: (?:mem|vmem|pmem|pvmem) \S+ exceeded limit"
     r"|PBS: job killed: \w*mem\b.*exceeded"
     r"|TERM_MEMLIMIT"
-    r"|[Kk]illing (?:container|executor|worker|task)\b.{0,60}memory|(?:container|[Ww]orker|[Tt]ask"
+    r"|[Kk]illing (?:container|executor|worker|task)\b.{0,60}memory|(?:[Cc]ontainer|[Ww]orker|[Tt]ask"
     r"|process)\b.{0,80}?"
     r"(?:running beyond|exceeded|exceeding|due to|killed (?:due|because)[^.]{0,20}) .{0,40}?"
     r"(?:(?:physical |virtual )?memory limit|memory pressure|node running low on memory|95% memory budget)"
@@ -35,7 +35,6 @@ _NOT_MEMORY = re.compile(
     r"|\btask \d+[\d,-]*: Killed"
     r"|(?:exit(?:ed with)?(?: code| status)?|status|code)[ :=]+137\b"
     r"|\bterminated by signal SIGKILL\b|\(signal: 9, SIGKILL|signal 9 \(Killed\)|exited on signal 9\b"
-    r"|DUE TO NODE FAILURE"
 )
 _INDENTED = re.compile(r"\s{8,}")
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from jobmeter.formats.errorlines import head as heads
-from jobmeter.formats.errorlines.folding import Fold, Said
+from jobmeter.formats.errorlines.familiar import Familiar
+from jobmeter.formats.errorlines.folding import Fold, Key, Said
 from jobmeter.formats.errorlines.head import Head
 from jobmeter.formats.errorlines.lines import Line, Lines
 from jobmeter.formats.errorlines.progress import Progress
@@ -17,6 +18,7 @@ ArrivedAt = Callable[[int], float | None]
 """Say when the byte at an offset arrived."""
 _FORGOTTEN_BYTES = 65_536
 _NEXT_LINES = 24
+_LONGEST_BYTES, _HEAD_BYTES, _TAIL_BYTES = 8_000, 5_000, 2_000
 _LEVELS = (WARNING, ERROR, CRITICAL)
 _IGNORED = ("Exception ignored in", "--- Logging error ---", "Exception ignored while")
 _NAN = "nan_loss"
@@ -29,6 +31,7 @@ class Reader:
         self._signatures = signatures
         self._lines = Lines()
         self._fold = Fold()
+        self._familiar = Familiar()
         self._progress = Progress()
         self._open: dict[int | None, Traceback] = {}
         self._memory: dict[str, Value] = {}
@@ -42,10 +45,10 @@ class Reader:
         end = offset + len(data)
         for line in self._lines.feed(data, offset, self._wants_all, final=final):
             self._line(line)
+        self._look(self._lines.end)
         if final:
             for rank in tuple(self._open):
                 self._close(rank, end)
-            self._look(end)
 
     def take(self) -> list[LogError]:
         """Give all errors so far, in the order they were said."""
@@ -55,24 +58,51 @@ class Reader:
         return bool(self._open)
 
     def _line(self, line: Line) -> None:
-        shown, _ = text.tamed(text.clean(line.raw))
+        if self._open:
+            self._read(line)
+            return
+        shape, meaning, is_known = self._familiar.look_up(line.raw)
+        if is_known and (meaning is None or self._again(meaning, line)):
+            self._ignoring = False
+            return
+        key, level = self._read(line)
+        if not self._open and not self._ignoring and level in (None, WARNING):
+            self._familiar.remember(shape, key)
+
+    def _again(self, key: Key, line: Line) -> bool:
+        """Take in a warning that was said before."""
+        if key[0] == _NAN:
+            self._look(line.start)
+        if not self._fold.again(key):
+            return False
+        if key[0] == _NAN:
+            self._progress.restart(line.end)
+        return True
+
+    def _read(self, line: Line) -> tuple[Key | None, str | None]:
+        """Read a line; returns what it is the same as, and how bad it is."""
+        shown, _ = text.tamed(text.clean(_shortened(line.raw)))
         head = heads.split(shown)
         self._forget(line.start)
         if self._belongs_to_open(head, line):
-            return
+            return None, None
         if HEADER in head.text:
             self._open[head.rank] = Traceback(line.start, self._ignoring, last_seen=line.start)
             self._ignoring = False
-            return
+            return None, None
         self._ignoring = head.text.startswith(_IGNORED)
-        self._message(head, line)
+        return self._message(head, line)
 
     def _belongs_to_open(self, head: Head, line: Line) -> bool:
         traceback = self._open.get(head.rank)
         if traceback is None:
             return False
-        is_record = head.level is not None or clocks.read(head.text) is not None
-        if traceback.take(head.text, line.start, _following(line), is_record=is_record):
+        if traceback.take(
+            head.text,
+            line.start,
+            lambda: _following(line),
+            is_record=lambda: head.level is not None or clocks.read(head.text) is not None,
+        ):
             return True
         self._close(head.rank, line.start)
         return False
@@ -83,9 +113,9 @@ class Reader:
             if at - traceback.last_seen > _FORGOTTEN_BYTES:
                 self._close(rank, at)
 
-    def _message(self, head: Head, line: Line) -> None:
+    def _message(self, head: Head, line: Line) -> tuple[Key | None, str | None]:
         if not head.text.strip():
-            return
+            return None, None
         passage = Passage(
             text=head.text.strip(), following=lambda: _following(line), level=head.level, memory=self._memory
         )
@@ -93,9 +123,9 @@ class Reader:
         if sign is None and head.level in _LEVELS:
             sign = Sign(type="log", message=passage.text, level=head.level)
         if sign is None:
-            return
+            return None, None
         said = Said(start=line.start, end=line.end, timestamp=self._time(line), rank=head.rank)
-        self._add(name, sign, said)
+        return self._add(name, sign, said), sign.level
 
     def _recognise(self, passage: Passage) -> tuple[str | None, Sign | None]:
         lower = passage.text.lower()
@@ -136,14 +166,15 @@ class Reader:
             )
         )
 
-    def _add(self, name: str | None, sign: Sign, said: Said) -> None:
+    def _add(self, name: str | None, sign: Sign, said: Said) -> Key:
         is_nan = name == _NAN
         matters = name is not None and (sign.level != WARNING or is_nan)
         if matters:
             self._look(said.start)
-        self._fold.add(name, sign, said)
+        key = self._fold.add(name, sign, said)
         if matters:
             self._progress.restart(said.end)
+        return key
 
     def _look(self, until: int) -> None:
         """See whether the job went on since the last error."""
@@ -166,6 +197,11 @@ class Reader:
             return moment
         self._zone_seconds = clocks.zone_seconds(moment, arrived_at, self._zone_seconds)
         return moment - self._zone_seconds
+
+
+def _shortened(raw: bytes) -> bytes:
+    """Look at the ends of a line that is no line: no message is that long."""
+    return raw if len(raw) <= _LONGEST_BYTES else raw[:_HEAD_BYTES] + b" ... " + raw[-_TAIL_BYTES:]
 
 
 def _following(line: Line) -> str:

@@ -5,6 +5,7 @@ into one file at once; a message may have more lines than one, and nothing says 
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 HEADER = "Traceback (most recent call last)"
@@ -66,7 +67,9 @@ class Traceback:
     _original: bool = False
     _chains: bool = False
 
-    def take(self, line: str, at: int, following: str, *, is_record: bool) -> bool:
+    def take(
+        self, line: str, at: int, following: Callable[[], str], *, is_record: Callable[[], bool]
+    ) -> bool:
         """Take the next line in; False where it does not belong here and the traceback is over."""
         taken = self._body(line, following) if self._in_body else self._after(line, is_record=is_record)
         if taken:
@@ -78,7 +81,7 @@ class Traceback:
         if len(self.lines) > _MOST_LINES:
             del self.lines[_MOST_LINES // 2]
 
-    def _body(self, line: str, following: str) -> bool:
+    def _body(self, line: str, following: Callable[[], str]) -> bool:
         if HEADER in line:
             return True  # a second one begins before the first has ended: two processes write at once
         if not line.strip():
@@ -92,7 +95,7 @@ class Traceback:
         found = _EXCEPTION.match(inner.rstrip())
         if found is not None and (found["message"] or _LOOKS_SO.search(found["type"])):
             self._keep(line)
-            self._end(Link(found["type"], found["message"] or "", following))
+            self._end(Link(found["type"], found["message"] or "", following()))
             return True
         self._noise += 1
         return self._noise <= _MOST_NOISE
@@ -105,7 +108,7 @@ class Traceback:
             self.links.append(link)
         self._in_body, self._blanks, self._original, self._chains, self._noise = False, 0, False, False, 0
 
-    def _after(self, line: str, *, is_record: bool) -> bool:
+    def _after(self, line: str, *, is_record: Callable[[], bool]) -> bool:
         if _ORIGINAL in line:
             self._keep(line)
             self._in_body = self._original = True
@@ -122,7 +125,7 @@ class Traceback:
             self._is_context = self._is_context or chained["context"] is not None
             self._chains = True
             return True
-        return not is_record and self._continues(line)
+        return not is_record() and self._continues(line)
 
     def _go_on(self) -> bool:
         self._keep("")
