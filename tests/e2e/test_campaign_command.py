@@ -125,7 +125,7 @@ def test_the_table_fits_a_terminal_of_80_columns(home: Path, tmp_path: Path) -> 
         "QUEUE",
         "WORK",
         "SPIKES",
-        "STEADY",
+        "SCORE",
         "COST",
     ]
     assert lines[3].split() == ["asia-east1", "1"]

@@ -17,6 +17,8 @@ SPACING_SECONDS = 60.0
 _FEWEST_SAMPLES = 20
 """A run too short for so many minutes is sampled more often, but never more often than once a second."""
 _SHORTEST_SECONDS = 1.0
+_NEAR = 0.1
+"""A last sample so near to the one before, in spacings, takes its place."""
 
 HOST, JOB = "host", "job"
 _JOB_CPU = (
@@ -75,13 +77,19 @@ def _every_time(view: RunView, keys: Iterable[str]) -> list[float]:
 
 
 def _ticks(moments: Sequence[float]) -> list[float]:
-    """Choose the moments of samples: the first and the last, and evenly spaced ones between."""
+    """Choose the moments of samples among those that were measured: about evenly spaced, the first and the last."""
     if not moments:
         return []
     first, last = moments[0], moments[-1]
     spacing = min(SPACING_SECONDS, max(_SHORTEST_SECONDS, (last - first) / _FEWEST_SAMPLES))
-    count = math.ceil((last - first) / spacing)
-    return [*(first + number * spacing for number in range(count)), last]
+    chosen = [first]
+    for moment in moments:
+        # on a grid from the first on, so that late looks do not add up
+        if moment > chosen[-1] and moment >= first + spacing * (1 + (chosen[-1] - first) // spacing):
+            chosen.append(moment)
+    if last - chosen[-1] < spacing * _NEAR and len(chosen) > 1:
+        chosen.pop()
+    return chosen if chosen[-1] == last else [*chosen, last]
 
 
 def _rows(moments: Sequence[float], fields: dict[str, Between]) -> list[Sample]:

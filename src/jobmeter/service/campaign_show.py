@@ -119,9 +119,15 @@ def _anomalies(sampled: Sequence[Record], kind: str) -> int:
 
 def _consistency(sampled: Sequence[Record]) -> float | None:
     """Give the mean score of builds with samples enough for one."""
-    scores = [build.get("consistency_score") for build in sampled if amount(build, "sample_count") > 1]
-    overall = [amount(score, "overall") for score in scores if isinstance(score, dict)]
+    scores = [score for build in sampled if isinstance(score := build.get("consistency_score"), dict)]
+    overall = [amount(score, "overall") for score in scores if _is_scored(score)]
     return round(statistics.mean(overall), 2) if overall else None
+
+
+def _is_scored(score: Record) -> bool:
+    """Tell a bad score from none: fewer than two values have neither score nor variation."""
+    parts = [part for part in score.values() if isinstance(part, dict)]
+    return any(amount(part, "score") or amount(part, "cv") for part in parts)
 
 
 def _trend(ended: Sequence[Record]) -> float | None:

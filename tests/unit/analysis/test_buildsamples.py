@@ -43,10 +43,17 @@ def test_a_short_run_is_sampled_more_often() -> None:
     assert len(found.samples) == 21
 
 
-def test_the_last_sample_of_a_whole_number_of_minutes_is_not_taken_twice() -> None:
-    view = views.view([counter("host_cputime", [(s, 1.0) for s in (0, 1200, 2400)])], context=HOST)
-    stamps = [sample["ts"] for sample in buildsamples.samples_of(view).samples]
-    assert len(stamps) == len(set(stamps)) == 41
+def test_samples_stand_only_where_something_was_measured() -> None:
+    view = views.view([counter("host_cputime", [(s, 1.0) for s in (0, 5, 10, 1200)])], context=HOST)
+    stamps = [str(sample["ts"])[11:19] for sample in buildsamples.samples_of(view).samples]
+    assert stamps == ["09:50:01", "10:10:01"]
+
+
+def test_a_last_sample_right_after_another_takes_its_place() -> None:
+    view = views.view([counter("host_cputime", [(s, 1.0) for s in range(1202)])], context=HOST)
+    stamps = [str(sample["ts"])[11:19] for sample in buildsamples.samples_of(view).samples]
+    assert len(stamps) == 21
+    assert stamps[-2:] == ["10:09:01", "10:10:02"]
 
 
 def test_cpu_time_between_samples_counts_in_full_and_never_over_all_cores() -> None:
@@ -63,7 +70,7 @@ def test_what_was_not_measured_is_absent() -> None:
     assert first == {"ts": "2026-11-15T09:50:02+00:00"}
     assert last == {"ts": "2026-11-15T09:50:10+00:00"}
     gaps = buildsamples.samples_of(views.view(series, context=HOST)).samples
-    assert [sample.get("mem_used_gb") for sample in gaps] == [15, *[None] * 7, 15]
+    assert [sample.get("mem_used_gb") for sample in gaps] == [15, 15]
     assert all("cpu" not in sample for sample in gaps)
 
 
@@ -109,6 +116,12 @@ def test_an_imported_build_gives_its_samples_back() -> None:
 def test_samples_of_memory_alone_are_a_build_too() -> None:
     view = views.view([gauge("buildstats_mem_used", [(0, GIB)])])
     assert buildsamples.samples_of(view).samples == [{"ts": "2026-11-15T09:50:01+00:00", "mem_used_gb": 1}]
+
+
+def test_a_value_that_is_too_old_for_a_sample_is_absent() -> None:
+    series = [counter("host_cputime", [(s, 1.0) for s in (1, 2, 3)]), gauge("host_mem_available", [(1, GIB)])]
+    found = buildsamples.samples_of(views.view(series, context=HOST)).samples
+    assert [sample.get("mem_used_gb") for sample in found] == [15, None, None]
 
 
 def test_the_moments_are_those_of_the_run() -> None:

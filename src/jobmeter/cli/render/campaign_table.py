@@ -11,13 +11,15 @@ from jobmeter.model import text, units
 from jobmeter.service.campaign_show import Region
 
 _LITTLE_PERCENT = 5
+_SHORT_SECONDS, _LONG_SECONDS = 119.5, 5970
+_MUCH_USD = 9.995
 _POOR_PERCENT = 80
 
 
 def render(regions: Sequence[Region], screen: Screen, title: str) -> list[str]:
     """Lay a campaign out for a person."""
     found = [one for one in _fields() if any(one.write(region) for region in regions)]
-    head = [Column(title="REGION", flexible=12), *(one.column for one in found)]
+    head = [Column(title="REGION", flexible=10), *(one.column for one in found)]
     rows = [_cells(region, found) for region in regions]
     notes = lay_out(_notes(regions), screen)
     return [
@@ -44,8 +46,8 @@ def _fields() -> list[_Field]:
         _field("QUEUE", lambda one: _optional(one.queue_seconds, _span), optional=2),
         _field("WORK", lambda one: _optional(one.working_seconds, _span)),
         _field("SPIKES", lambda one: _optional(one.spikes, units.format_count), optional=3),
-        _field("STEADY", lambda one: _optional(one.consistency, lambda score: f"{score:.2f}"), optional=4),
-        _field("COST", lambda one: _optional(one.cost_usd, lambda usd: f"${usd:,.2f}"), optional=1),
+        _field("SCORE", lambda one: _optional(one.consistency, lambda score: f"{score:.2f}"), optional=4),
+        _field("COST", lambda one: _optional(one.cost_usd, _cost), optional=1),
         _field("TREND", lambda one: _optional(one.trend_percent, trend), optional=5),
     ]
 
@@ -59,11 +61,14 @@ def _optional(value: float | None, write: Callable[[float], str]) -> str:
 
 
 def _span(seconds: float) -> str:
-    """Write a span in a few letters: `45 s`, `10 min`, `1 h 02 min`."""
-    minutes = seconds / 60
-    if minutes < 1 or minutes >= 60:
-        return units.format_seconds(round(seconds))
-    return f"{minutes:.1f} min" if minutes < 10 else f"{minutes:.0f} min"
+    """Write a span in six letters: `45 s`, `10 min`, `1.5 h`."""
+    if seconds < _SHORT_SECONDS:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < _LONG_SECONDS else f"{seconds / 3600:.1f} h"
+
+
+def _cost(usd: float) -> str:
+    return f"${usd:,.2f}" if usd < _MUCH_USD else f"${usd:,.0f}"
 
 
 def _streak(region: Region) -> str:
@@ -74,7 +79,7 @@ def _streak(region: Region) -> str:
 
 def trend(percent: float) -> str:
     """Say by how much longer the latest builds work than those before."""
-    return "steady" if abs(percent) < _LITTLE_PERCENT else f"{percent:+.0f} %"
+    return "even" if abs(percent) < _LITTLE_PERCENT else f"{percent:+.0f} %"
 
 
 def _cells(region: Region, found: Sequence[_Field]) -> list[Cell]:
