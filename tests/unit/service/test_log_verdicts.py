@@ -7,7 +7,8 @@ import pytest
 from jobmeter.analysis.verdict import court
 from jobmeter.model.report import Cause, Verdict
 from jobmeter.service import log_analysis
-from support.failing_logs import CASES, HARMLESS
+from support.failing_logs import CASES
+from support.harmless_logs import HARMLESS
 
 SILENT = (Cause.UNKNOWN, Cause.COMPLETED)
 
