@@ -7,7 +7,7 @@ import jobmeter
 from jobmeter.errors import RecordError
 from jobmeter.probes import libc, procfs
 from jobmeter.probes.paths import Paths
-from jobmeter.recording import launch
+from jobmeter.recording import guard, launch
 from jobmeter.recording.outcome import Outcome, Records
 from jobmeter.runfolder import writer
 
@@ -103,7 +103,11 @@ def _build_stats(options: "Options", paths: Paths, clock: "Clock") -> "BuildStat
         return None
     from jobmeter.recording.buildstats import BuildStats
 
-    return BuildStats(options.build_stats, options.build_stats_interval, paths.proc, clock)
+    folder, interval = options.build_stats, options.build_stats_interval
+    return guard.attempt(
+        lambda: BuildStats(folder, interval, paths.proc, clock),
+        lambda error: print(f"jobmeter: no samples for the build: {error}", file=sys.stderr),
+    )
 
 
 def _make_own_cgroup(plan: Plan) -> None:
