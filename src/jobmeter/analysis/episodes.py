@@ -25,6 +25,7 @@ _LONGEST_SHARE = 0.2
 _BRIDGED_CELLS = 2
 """So short a return is no end."""
 _BESIDE_CELLS = 3
+_NOTHING_SHARE = 1e-3
 
 
 class Direction(Enum):
@@ -55,8 +56,10 @@ class Episode:
 
     @property
     def percent_change(self) -> float | None:
-        """By how much of what was before; None where nothing was."""
-        return 100 * (self.to_value - self.from_value) / self.from_value if self.from_value else None
+        """By how much of what was before; None where that was nothing beside what came."""
+        if abs(self.from_value) <= _NOTHING_SHARE * abs(self.to_value):
+            return None
+        return 100 * (self.to_value - self.from_value) / self.from_value
 
 
 def episodes(curve: Curve, direction: Direction) -> list[Episode]:

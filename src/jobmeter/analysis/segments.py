@@ -94,7 +94,7 @@ def _segment(curve: Curve, first: int, last: int) -> Segment:
     return Segment(
         first=first,
         last=last,
-        begin=float(times[0]) - curve.step_seconds,
+        begin=max(curve.begin, float(times[0]) - curve.step_seconds),
         end=float(times[-1]),
         level=level,
         start_value=level + trend * (float(times[0]) - middle),

@@ -25,6 +25,8 @@ MOST_CELLS = 4096
 FEWEST_CELLS = 5
 """With fewer there is no shape to speak of."""
 MEBI = 1 << 20
+_ABSURD = 1e30
+"""No job uses so much of anything; squares of it are still numbers."""
 
 
 class Resource(Enum):
@@ -91,14 +93,11 @@ class Curve:
     lows: Floats
     highs: Floats
     step_seconds: float
+    begin: float
+    """The moment the first cell began, not before the run did."""
 
     def __len__(self) -> int:
         return len(self.times)
-
-    @property
-    def begin(self) -> float:
-        """The moment the first cell began."""
-        return float(self.times[0]) - self.step_seconds
 
     @property
     def end(self) -> float:
@@ -156,7 +155,7 @@ def _instances(view: RunView, key: str) -> list[Series]:
 def _curve(run: Run, resource: Resource, series: Series) -> Curve | None:
     times, values = np.asarray(series.times, float), np.asarray(series.values, float)
     spans = None if series.spans is None else np.asarray(series.spans, float)
-    known = np.isfinite(values) & np.isfinite(times)
+    known = (np.abs(values) < _ABSURD) & np.isfinite(times)
     if spans is not None:
         known &= spans > 0
     if known.sum() < FEWEST_CELLS:
@@ -178,7 +177,14 @@ def _curve(run: Run, resource: Resource, series: Series) -> Curve | None:
         lows=lows,
         highs=highs,
         step_seconds=step_seconds,
+        begin=_begin(run, float(times[known][0]), step_seconds),
     )
+
+
+def _begin(run: Run, first: float, step_seconds: float) -> float:
+    # clocks may have been set since: a start after the first sample is not believed
+    started_at = first - step_seconds if run.started_at is None else min(run.started_at, first)
+    return max(first - step_seconds, started_at)
 
 
 def _unit(run: Run, series: Series) -> tuple[str, float]:

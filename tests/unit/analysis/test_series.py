@@ -35,6 +35,14 @@ def test_a_counter_becomes_a_rate() -> None:
     assert (found.begin, found.end) == (curves.STARTED, curves.STARTED + 50)
 
 
+def test_a_curve_does_not_begin_before_its_run() -> None:
+    late = curves.cpu([1.0] * 6, every=10.0)
+    assert only(curves.run(late, started_at=curves.STARTED + 7), Resource.CPU).begin == curves.STARTED + 7
+    assert only(curves.run(late, started_at=curves.STARTED - 90), Resource.CPU).begin == curves.STARTED
+    assert only(curves.run(late, started_at=None), Resource.CPU).begin == curves.STARTED
+    assert only(curves.run(late, started_at=curves.STARTED + 3600), Resource.CPU).begin == curves.STARTED + 10
+
+
 def test_percent_of_a_core_becomes_cores_and_percent_of_a_host_stays() -> None:
     assert only(curves.run(curves.gauge("ps_pcpu_total", [150.0] * 6)), Resource.CPU).values[0] == 1.5
     host = only(curves.run(curves.gauge("buildstats_cpu", [48.0] * 6)), Resource.CPU)
