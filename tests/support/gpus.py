@@ -36,4 +36,4 @@ def has(*wanted: tuple[str, str]) -> Callable[[Readings], bool]:
 
 
 def in_state(helper: HelperProcess, state: str) -> Callable[[Readings], bool]:
-    return lambda _: helper.state == state
+    return lambda _: helper.state.value == state

@@ -8,6 +8,7 @@ import os
 import time
 
 from jobmeter.collectors.gpu_keys import MEAN, PEAK, counter, gauge, label
+from jobmeter.model.breaker import Breaker
 from jobmeter.model.measurement import Unit
 from jobmeter.probes import appletext, command
 
@@ -99,7 +100,7 @@ class AppleSource:
 
     def _note_failures(self) -> None:
         for tool in (self._ioreg, self._powermetrics):
-            if tool is not None and tool.state == "open" and tool.last_error not in self._noted:
+            if tool is not None and tool.state is Breaker.OPEN and tool.last_error not in self._noted:
                 self._noted.add(tool.last_error)
                 self._told.append(("source_failed", {"source": "apple", "error": tool.last_error}))
 
@@ -110,7 +111,7 @@ class AppleSource:
 
     def standing(self) -> dict[str, object]:
         """Say how the tools fared."""
-        return {"state": "unusable" if self._ioreg is None else self._ioreg.state}
+        return {"state": (Breaker.UNUSABLE if self._ioreg is None else self._ioreg.state).value}
 
     def doubts(self) -> dict[str, str]:
         """Say whose figures these are."""

@@ -8,6 +8,7 @@ one, else power integrated over time under another key.
 import time
 
 from jobmeter.collectors.gpu_devices import Device, JobDevices
+from jobmeter.model.breaker import Breaker
 from jobmeter.model.measurement import Kind, Measurement
 
 TYPE_CHECKING = False
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
         """What says lines of devices: the GPU helper process, or a tool in the background."""
 
         @property
-        def state(self) -> str:
+        def state(self) -> Breaker:
             """Where its breaker stands."""
 
         @property
@@ -81,6 +82,7 @@ class GpuSource:
         "_asked_at",
         "_clock",
         "_counts",
+        "_deaf",
         "_devices",
         "_energies",
         "_events",
@@ -125,6 +127,7 @@ class GpuSource:
         self._energies: dict[str, Energy] = {}
         self._counts: dict[str, bool] = {}
         self._faults: dict[str, int] = {}
+        self._deaf: set[str] = set()
         self._events: list[Told] = []
         self._told: set[str] = set()
         self._said: dict[tuple[str, str], tuple[Value, float]] = {}
@@ -193,6 +196,12 @@ class GpuSource:
 
     def _take_event(self, uuid: str, pair: str) -> None:
         name, _, number = pair.partition("=")
+        if name == "deaf":
+            self._deaf.add(uuid)
+            error = f"critical errors of the driver are not heard any more (NVML error {number})"
+            self._tell_once(error, {"device": self._label(uuid)})
+            return
+        self._deaf.discard(uuid)
         self._faults.setdefault(uuid, 0)
         if name == "xid":
             self._faults[uuid] += 1
@@ -200,8 +209,8 @@ class GpuSource:
 
     def _note_failure(self) -> None:
         helper = self._helper
-        if helper.state in ("open", "unusable"):
-            more = {"state": helper.state, **({"failures": helper.failures} if helper.failures else {})}
+        if helper.state in (Breaker.OPEN, Breaker.UNUSABLE):
+            more = {"state": helper.state.value, **({"failures": helper.failures} if helper.failures else {})}
             self._tell_once(helper.last_error, more)
 
     def _tell_once(self, error: str, more: "dict[str, object]") -> None:
@@ -231,7 +240,7 @@ class GpuSource:
             yield "index", uuid, device.index
             for name, value in self._values[uuid].items():
                 yield name, uuid, value
-            if uuid in self._faults:
+            if uuid in self._faults and uuid not in self._deaf:
                 yield "xid", uuid, self._faults[uuid]
             if "energy" not in self._kinds or self._counts.get(uuid) is False:
                 yield from self._integrated(uuid)
@@ -275,7 +284,7 @@ class GpuSource:
     def standing(self) -> dict[str, object]:
         """Say how the helper fared."""
         helper = self._helper
-        facts: dict[str, object] = {"state": helper.state, "failures": helper.failures}
+        facts: dict[str, object] = {"state": helper.state.value, "failures": helper.failures}
         if helper.last_error:
             facts["error"] = helper.last_error
         facts["devices"] = [self._label(uuid) for uuid in self._mine]
@@ -288,6 +297,10 @@ class GpuSource:
         if devices.shared:
             reason = "others used a GPU of the job too: its figures are those of the whole GPU"
             found = {f"{self._tool}_{name}": reason for name in ("energy", "util")}
+        if self._deaf:
+            found[f"{self._tool}_xid"] = (
+                "the driver stopped telling critical errors: later ones are not counted"
+            )
         if devices.by_another_name:
             found[f"{self._tool}_proc_mem"] = "the driver names processes by pids of another namespace"
         if devices.ambiguous(self._devices):

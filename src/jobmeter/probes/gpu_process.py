@@ -11,6 +11,7 @@ import os
 import sys
 import time
 
+from jobmeter.model.breaker import Breaker
 from jobmeter.probes import command, procfs
 
 TYPE_CHECKING = False
@@ -70,7 +71,7 @@ class HelperProcess:
         self._retry_at = self._gap = 0.0
         self._asked_at = clock()
         self.usage = command.Usage()
-        self.state = "trial"
+        self.state = Breaker.TRIAL
         self.failures = 0
         self.last_error = ""
         self.started_at = self.heard_at = clock()
@@ -103,8 +104,8 @@ class HelperProcess:
         now = self._clock()
         if self._outlet < 0:
             dying = self._still_dying()
-            if self.state == "open" and now >= self._retry_at and not dying:
-                self.state = "trial"
+            if self.state is Breaker.OPEN and now >= self._retry_at and not dying:
+                self.state = Breaker.TRIAL
                 self._start()
             return []
         # at an ordinary end the account is read too late: its parent reaps it at once
@@ -123,7 +124,7 @@ class HelperProcess:
         until = self._clock() + seconds
         lines: list[list[str]] = []
         poll = select.poll()
-        while self.state == "closed" and self._outlet >= 0:
+        while self.state is Breaker.CLOSED and self._outlet >= 0:
             poll.register(self._outlet, select.POLLIN)
             left = until - self._clock()
             if left <= 0 or not poll.poll(left * 1000):
@@ -155,21 +156,21 @@ class HelperProcess:
         for line in lines:
             if line[0] == "unusable":
                 self._stop()
-                self.state, self.last_error = "unusable", line[1] if len(line) > 1 else ""
+                self.state, self.last_error = Breaker.UNUSABLE, line[1] if len(line) > 1 else ""
                 return
-            if line[0] == "ready" and self.state == "trial":
-                self.state, self.started_at = "closed", now
+            if line[0] == "ready" and self.state is Breaker.TRIAL:
+                self.state, self.started_at = Breaker.CLOSED, now
         if self._outlet < 0:
             return
-        patience = (ANSWER_SECONDS if self.state == "closed" else START_SECONDS) + 2 * self._gap
+        patience = (ANSWER_SECONDS if self.state is Breaker.CLOSED else START_SECONDS) + 2 * self._gap
         if now - self.heard_at > patience:
             self._fail(f"the GPU driver gave no answer in {patience:.0f} s", now)
-        elif self.state == "closed" and now - self.started_at > _GOOD_SECONDS:
+        elif self.state is Breaker.CLOSED and now - self.started_at > _GOOD_SECONDS:
             self._pause = FIRST_PAUSE_SECONDS
 
     def _fail(self, error: str, now: float) -> None:
         self._stop()
-        self.state, self.last_error = "open", error
+        self.state, self.last_error = Breaker.OPEN, error
         self.failures += 1
         self._retry_at = now + self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)

@@ -189,6 +189,8 @@ class Backend:
             except nvml.NVMLError as error:
                 if error.value == nvml.NVML_ERROR_TIMEOUT:
                     continue
+                # silence from now on would look like no errors
+                yield from ((uuid, "deaf", int(error.value)) for uuid in told)
                 return
             if event.eventType == _XID:
                 yield uuids.get(_address(event.device), told[0]), "xid", int(event.eventData)

@@ -6,6 +6,7 @@ at most, processes every five.
 
 import time
 
+from jobmeter.model.breaker import Breaker
 from jobmeter.probes import command, nvsmitext
 from jobmeter.probes.slowtool import SlowTool
 
@@ -46,7 +47,7 @@ class Listener:
         self._devices.usage = self._processes.usage = self.usage
 
     @property
-    def state(self) -> str:
+    def state(self) -> Breaker:
         """Where the breaker stands."""
         return self._devices.state
 
@@ -85,7 +86,7 @@ class Listener:
         if answer is not None:
             lines += self._device_lines(answer.decode("utf-8", "replace"), self._devices.asked_at)
         # there is no use in asking who is on a device of a driver that does not answer
-        if self.state == "closed":
+        if self.state is Breaker.CLOSED:
             answer = self._processes.take()
             if answer is not None:
                 self._processes.accept()

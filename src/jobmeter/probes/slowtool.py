@@ -8,6 +8,7 @@ import _signal
 import os
 import time
 
+from jobmeter.model.breaker import Breaker
 from jobmeter.probes import command
 
 TYPE_CHECKING = False
@@ -64,7 +65,7 @@ class SlowTool:
         self._next_at = 0.0
         self.asked_at = 0.0
         """When the call began whose answer was taken last."""
-        self.state = "trial"
+        self.state = Breaker.TRIAL
         self.failures = 0
         self.last_error = ""
         self.usage = command.Usage()
@@ -91,11 +92,11 @@ class SlowTool:
 
     def accept(self) -> None:
         """Note that the answer could be read."""
-        self.state, self._pause = "closed", FIRST_PAUSE_SECONDS
+        self.state, self._pause = Breaker.CLOSED, FIRST_PAUSE_SECONDS
 
     def refuse(self, error: str) -> None:
         """Note that there was no answer, or none that could be read."""
-        self.state, self.last_error = "open", error
+        self.state, self.last_error = Breaker.OPEN, error
         self.failures += 1
         self._next_at = self._clock() + self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
@@ -121,7 +122,7 @@ class SlowTool:
         return None
 
     def _ask(self) -> None:
-        self.state = "trial" if self.state == "open" else self.state
+        self.state = Breaker.TRIAL if self.state is Breaker.OPEN else self.state
         self.asked_at = self._clock()
         self._next_at = self.asked_at + self._every_seconds
         self._read = []

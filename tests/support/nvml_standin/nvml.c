@@ -249,6 +249,9 @@ int nvmlEventSetWait_v2(void *set, event *told, unsigned wait_ms)
     for (unsigned waited = 0; waited < wait_ms; waited += 20) {
         for (int i = 0; i < 4; i++) {
             double found;
+            int error = registered[i] ? number("Xid", &devices[i], &found) : 3;
+            if (error && error != 3)
+                return error;
             if (registered[i] && number("Xid", &devices[i], &found) == 0 && found != before[i]) {
                 before[i] = found;
                 told->of = &devices[i];

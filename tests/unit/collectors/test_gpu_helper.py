@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from jobmeter.model.breaker import Breaker
 from jobmeter.probes import gpu_process
 from jobmeter.probes.gpu_process import HelperProcess
 from support.gpus import GPU, Clock, has, in_state, read_until
@@ -60,7 +61,7 @@ def test_each_failure_in_a_row_doubles_the_pause(gpus: StandIn, attach: Callable
         read_until(source, in_state(helper, "open"))
         clock.ahead += pause - 1
         source.read()
-        assert helper.state == "open"
+        assert helper.state is Breaker.OPEN
         clock.ahead += 1
     assert helper.failures == 3
 
@@ -115,7 +116,7 @@ ALONE = """
 import os, sys
 from jobmeter.probes.gpu_process import HelperProcess
 helper = HelperProcess(["nvml"], "/proc")
-while helper.state != "closed": helper.hear()
+while helper.state.value != "closed": helper.hear()
 print(helper.strays[0], flush=True)
 sys.stdin.read()
 """
@@ -153,11 +154,11 @@ def test_without_a_descriptor_it_is_started_later_and_none_is_lost(gpus: StandIn
         for fd in hogs:
             os.close(fd)
     assert (helper.state, helper.last_error) == (
-        "open",
+        Breaker.OPEN,
         "the GPU helper could not be started: Too many open files",
     )
     assert set(os.listdir("/proc/self/fd")) == held
     clock.ahead += gpu_process.FIRST_PAUSE_SECONDS
-    while helper.state != "closed":
+    while helper.state is not Breaker.CLOSED:
         helper.hear()
     helper.close()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from jobmeter.collectors import nvml
+from jobmeter.model.breaker import Breaker
 from jobmeter.probes import nvidiafiles
 from support.gpus import GPU, Readings, has, in_state, read_until
 from support.nvml import StandIn
@@ -155,7 +156,7 @@ def test_a_device_that_fell_off_the_bus_does_not_cost_the_others(
         "source_failed",
         {"source": "nvml", "error": "NVML: GPU is lost", "device": "0 NVIDIA H200"},
     ) in events
-    assert helper.state == "closed"
+    assert helper.state is Breaker.CLOSED
 
 
 def test_a_critical_error_of_the_driver_is_an_event_and_a_count(
@@ -166,6 +167,24 @@ def test_a_critical_error_of_the_driver_is_an_event_and_a_count(
     gpus.update({"Xid.0": 79})
     assert read_until(source, has(("nvml_xid", GPU)))["nvml_xid", GPU] == 1
     assert ("gpu_error", {"device": "0 NVIDIA H200", "xid": 79}) in source.tell()
+
+
+def test_errors_that_are_not_heard_any_more_are_absent_and_not_none(
+    gpus: StandIn, attach: Callable, started: Callable
+) -> None:
+    source, _, _ = attach(started(CUDA_VISIBLE_DEVICES="0"))
+    read_until(source, has(("nvml_util", GPU), ("nvml_xid", GPU)))
+    assert "nvml_xid" not in source.doubts()
+    gpus.update({"Xid.0": "error 15"})
+    read_until(source, lambda _: "nvml_xid" in source.doubts())
+    failed = {
+        "source": "nvml",
+        "error": "critical errors of the driver are not heard any more (NVML error 15)",
+        "device": "0 NVIDIA H200",
+    }
+    assert ("source_failed", failed) in source.tell()
+    for _ in range(3):
+        assert ("nvml_xid", GPU) not in read_until(source, has(("nvml_util", GPU)))
 
 
 def test_somebody_else_on_the_device_makes_its_figures_doubtful(

@@ -11,6 +11,7 @@ import pytest
 from jobmeter.collectors import nvsmi
 from jobmeter.collectors.gpu_devices import JobDevices
 from jobmeter.collectors.gpu_source import GpuSource
+from jobmeter.model.breaker import Breaker
 from jobmeter.probes.nvsmi import Listener
 from jobmeter.probes.paths import Paths
 from jobmeter.probes.slowtool import SlowTool
@@ -182,7 +183,7 @@ def test_what_is_no_table_opens_the_breaker_and_is_quoted(
 def test_one_that_never_stops_talking_is_cut_short(machine: Machine) -> None:
     machine.write("#!/bin/sh\nexec yes\n")
     tool = SlowTool(str(machine.program), [], every_seconds=1.0, clock=lambda: 100.0)
-    while tool.state != "open":
+    while tool.state is not Breaker.OPEN:
         tool.take()
     assert tool.last_error == "nvidia-smi does not stop talking"
     tool.close()
