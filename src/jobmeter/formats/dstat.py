@@ -121,7 +121,7 @@ def _column(place: int, group: str, name: str) -> _Column:
     elif word in ("mem", "swap"):
         unit = Unit.BYTES
     elif word in ("dsk", "net", "paging"):
-        unit, suffix = Unit.BYTES, "_rate"
+        unit, suffix = Unit.BYTES_PER_SECOND, "_rate"
     elif word in ("io", "system") or name == "new":
         unit, suffix = Unit.COUNT, "_rate"
     key = f"dstat_{_slug(word)}_{_slug(name)}{suffix}"

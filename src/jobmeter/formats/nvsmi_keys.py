@@ -38,8 +38,8 @@ DEFINITIONS = monitorlog.table(
         gauge("nvsmi_graphics_clock", Unit.HERTZ, "clock of the graphics engine", stats=_MEAN_PEAK),
         gauge("nvsmi_video_clock", Unit.HERTZ, "clock of the video engines", stats=_MEAN_PEAK),
         gauge("nvsmi_fan", Unit.PERCENT, "speed the fan is meant to have", stats=_PEAK),
-        gauge("nvsmi_pcie_rx", Unit.BYTES, "bytes a second received over PCIe", stats=_MEAN_PEAK),
-        gauge("nvsmi_pcie_tx", Unit.BYTES, "bytes a second sent over PCIe", stats=_MEAN_PEAK),
+        gauge("nvsmi_pcie_rx", Unit.BYTES_PER_SECOND, "bytes a second received over PCIe", stats=_MEAN_PEAK),
+        gauge("nvsmi_pcie_tx", Unit.BYTES_PER_SECOND, "bytes a second sent over PCIe", stats=_MEAN_PEAK),
         gauge(
             "nvsmi_ecc_corrected", Unit.COUNT, "corrected memory errors since the driver loaded", stats=_PEAK
         ),

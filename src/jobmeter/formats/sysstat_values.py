@@ -81,7 +81,8 @@ def column(header: str) -> Column:
         word = lowered[1:]
         return Column(_PERCENTS.get(word, _slug(word)), Unit.PERCENT, 1)
     if lowered in _NAMES:
-        return Column(_NAMES[lowered], Unit.BYTES, _bytes_of(lowered))
+        unit = Unit.BYTES_PER_SECOND if lowered.endswith("/s") else Unit.BYTES
+        return Column(_NAMES[lowered], unit, _bytes_of(lowered))
     if lowered in _KIB_COLUMNS:
         return Column(lowered, Unit.BYTES, 1 << 10)
     if lowered in _MILLISECONDS or lowered.endswith("-ms"):

@@ -24,6 +24,7 @@ class Unit(Enum):
     """Base units only; scaling to GiB or minutes is presentation."""
 
     BYTES = "bytes"
+    BYTES_PER_SECOND = "bytes_per_second"
     SECONDS = "seconds"
     PERCENT = "percent"
     RATIO = "ratio"
@@ -74,7 +75,18 @@ LEGAL: dict[Kind, frozenset[Reduce]] = {
 
 IMPORTED_TOOLS = frozenset(
     (
-        *("buildstats", "codecarbon", "condor", "dcgm", "docker", "dstat", "intel", "iostat", "lsf", "mpstat"),
+        *(
+            "buildstats",
+            "codecarbon",
+            "condor",
+            "dcgm",
+            "docker",
+            "dstat",
+            "intel",
+            "iostat",
+            "lsf",
+            "mpstat",
+        ),
         *("nextflow", "pbs", "pidstat", "power", "raplcsv", "sar", "seff", "sge", "tegra", "time", "vmstat"),
     )
 )

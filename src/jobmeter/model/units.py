@@ -79,6 +79,8 @@ def format_value(value: float | str, unit: Unit) -> str:
     match unit:
         case Unit.BYTES:
             return format_bytes(value)
+        case Unit.BYTES_PER_SECOND:
+            return f"{format_bytes(value)}/s"
         case Unit.SECONDS:
             return format_seconds(value)
         case Unit.PERCENT:

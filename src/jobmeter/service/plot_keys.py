@@ -17,6 +17,7 @@ MOST_NAMED = 12
 
 GAUGES: dict[Unit, Quantity] = {
     Unit.BYTES: Quantity.BYTES,
+    Unit.BYTES_PER_SECOND: Quantity.BYTES_PER_SECOND,
     Unit.CELSIUS: Quantity.CELSIUS,
     Unit.COUNT: Quantity.COUNT,
     Unit.HERTZ: Quantity.HERTZ,

@@ -88,6 +88,7 @@ def test_a_count_keeps_its_thousands_apart(count: float, shown: str) -> None:
     ("unit", "shown"),
     [
         (Unit.BYTES, "0.5 B"),
+        (Unit.BYTES_PER_SECOND, "0.5 B/s"),
         (Unit.SECONDS, "500 ms"),
         (Unit.PERCENT, "0.5 %"),
         (Unit.RATIO, "50 %"),
