@@ -1,6 +1,7 @@
 """A stock Hugging Face Trainer against its own trainer_state.json."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -93,6 +94,42 @@ def test_the_best_checkpoint_and_a_prediction_are_kept_with_the_run(called: Trai
     assert summary["best_metric"] == losses[best]
     assert summary["best_model_checkpoint"].endswith(f"checkpoint-{best}")
     assert summary["test_loss"] > 0
+
+
+ODD_MODEL = """
+from transformers import TrainerControl, TrainerState, TrainingArguments
+from jobmeter.hooks.transformers import JobmeterCallback
+
+class Odd:
+    class config:
+        def to_dict(self): raise RuntimeError("not yet built")
+    config = config()
+    def num_parameters(self): raise ValueError("lazy")
+
+class Arguments(TrainingArguments):
+    def to_dict(self): raise TypeError("cannot be described")
+
+args = Arguments(output_dir="out", report_to=[], use_cpu=True)
+callback = JobmeterCallback()
+callback.on_train_begin(args, TrainerState(), TrainerControl(), model=Odd())
+print(dict(callback._run.config))
+"""
+
+
+def test_a_model_that_cannot_describe_itself_does_not_stop_its_training(tmp_path: Path) -> None:
+    environment = os.environ | {"JOBMETER_HOME": str(tmp_path / "home")}
+    done = subprocess.run(
+        [sys.executable, "-c", ODD_MODEL],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "{'world_size': 1}\n"
+    for told in ("cannot be described", "not yet built", "lazy"):
+        assert done.stderr.count(told) == 1
 
 
 def test_reporting_to_all_is_reporting_to_jobmeter_too() -> None:

@@ -78,6 +78,18 @@ def test_the_gradient_norm_is_told_every_so_many_steps(run: Run) -> None:
     assert [metrics.get("grad_norm") for metrics in told(run)] == [pytest.approx(3 * 5**0.5), None] * 2
 
 
+def test_a_torch_without_a_norm_of_its_own_gets_the_same_norm(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """torch has `get_total_norm` since 2.6."""
+    monkeypatch.delattr(torch.nn.utils, "get_total_norm")
+    model, optimizer = model_and_optimizer()
+    hook.watch(optimizer, run=run, gradient_norm_every=1)
+    learn(model, samples=3)
+    optimizer.step()
+    assert [metrics["grad_norm"] for metrics in told(run)] == [pytest.approx(3 * 5**0.5)]
+
+
 def test_every_group_of_parameters_has_its_rate(run: Run) -> None:
     model = torch.nn.Linear(4, 1)
     groups = [{"params": [model.weight], "lr": 0.1}, {"params": [model.bias], "lr": 0.01}]

@@ -36,15 +36,23 @@ def batch_length(batch: Any, depth: int = 0) -> int | None:
     """Count the samples of a batch by its first tensor, however the batch is nested."""
     shape = getattr(batch, "shape", None)
     if shape is not None:
-        return int(shape[0]) if len(shape) else None
+        return _first_length(shape)
     if depth == _DEEP_ENOUGH:
         return None
-    if hasattr(batch, "values"):
+    if callable(getattr(batch, "values", None)):
         batch = batch.values()
     elif not isinstance(batch, list | tuple):
         return None
     lengths = (batch_length(part, depth + 1) for part in batch)
     return next((length for length in lengths if length is not None), None)
+
+
+def _first_length(shape: Any) -> int | None:
+    """Read the first length of a shape; of one that is none, or not known yet, nothing."""
+    try:
+        return int(shape[0])
+    except (TypeError, ValueError, LookupError):
+        return None
 
 
 class StepClock:

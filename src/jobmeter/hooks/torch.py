@@ -86,7 +86,7 @@ class Watcher:
         parameters = (parameter for group in optimizer.param_groups for parameter in group["params"])
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
         if gradients:
-            self._norm = utils.get_total_norm(gradients)
+            self._norm = _total_norm(gradients)
 
     def _after_step(self, optimizer: torch.optim.Optimizer, _arguments: object, _keywords: object) -> None:
         # a loop that logged the step before will log this one, and both make one record
@@ -102,6 +102,17 @@ class Watcher:
             metrics["grad_norm"] = self._norm
             self._norm = None
         self._run.log(metrics, step=self.step, commit=not more_follows)
+
+
+def _total_norm(gradients: list[torch.Tensor]) -> torch.Tensor:
+    """Take the norm of all gradients as one vector."""
+    total_norm = getattr(utils, "get_total_norm", None)
+    if total_norm is not None:
+        norm: torch.Tensor = total_norm(gradients)
+        return norm
+    # torch before 2.6 has it only inside of clip_grad_norm_
+    norms = [torch.linalg.vector_norm(gradient) for gradient in gradients]
+    return torch.linalg.vector_norm(torch.stack([one.to(norms[0].device) for one in norms]))
 
 
 class _ForwardHook:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from transformers import TrainerCallback
 
 from jobmeter.hooks import framework
+from jobmeter.hooks.complaints import Complaints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +37,8 @@ class JobmeterCallback(TrainerCallback):
         if self._run is None:
             named = {"project": _project(args), "name": _name(args)}
             init = {key: value for key, value in named.items() if value} | self._init
-            self._run = framework.open_run(self._given, config=_config(args, model), **init)
+            told = Complaints(strict=bool(self._init.get("strict")))
+            self._run = framework.open_run(self._given, config=_config(args, model, told), **init)
         return self._run
 
     def on_train_begin(
@@ -162,16 +164,22 @@ def _batch_size(args: "TrainingArguments", state: "TrainerState") -> int:
     return int(per_device * args.gradient_accumulation_steps * args.world_size)
 
 
-def _config(args: "TrainingArguments", model: Any) -> dict[str, object]:
-    """Describe the training: its arguments as they are called, the model's and the adapter's apart."""
-    config: dict[str, object] = args.to_dict()
+def _config(args: "TrainingArguments", model: Any, told: Complaints) -> dict[str, object]:
+    """Describe the training: its arguments as they are called, the model's and the adapter's apart.
+
+    Arguments and models are often classes of the script's own: one that cannot describe itself costs that part.
+    """
+    config: dict[str, object] = dict(told.attempt("describing the training's arguments", args.to_dict) or {})
     config["world_size"] = args.world_size
-    for name in ("config", "peft_config"):
-        described = getattr(model, name, None)
+    parts = {
+        "model_config": lambda: _plain(getattr(model, "config", None)),
+        "model_peft_config": lambda: _plain(getattr(model, "peft_config", None)),
+        "model_parameters": lambda: model.num_parameters() if hasattr(model, "num_parameters") else None,
+    }
+    for name, describe in parts.items():
+        described = told.attempt(f"describing {name}", describe)
         if described is not None:
-            config[f"model_{name}"] = _plain(described)
-    if hasattr(model, "num_parameters"):
-        config["model_parameters"] = model.num_parameters()
+            config[name] = described
     return config
 
 

@@ -12,6 +12,16 @@ from support import recorder
 TWELVE = np.zeros((12, 3))
 
 
+class Odd:
+    """A batch of a script's own class, whose attributes are not what their names promise."""
+
+    def __init__(self, **attributes: object) -> None:
+        self.__dict__.update(attributes)
+
+    def __repr__(self) -> str:
+        return f"Odd({', '.join(self.__dict__)})"
+
+
 @pytest.mark.parametrize(
     ("batch", "samples"),
     [
@@ -24,6 +34,13 @@ TWELVE = np.zeros((12, 3))
         (["a", 3, None], None),
         ([[[[[TWELVE]]]]], None),
         ({}, None),
+        (Odd(shape=7), None),
+        (Odd(shape=(None, 3)), None),
+        (Odd(shape=lambda: (12, 3)), None),
+        (Odd(shape=[]), None),
+        (Odd(shape={"rows": 3}), None),
+        (Odd(values=TWELVE), None),
+        ([Odd(values=TWELVE), TWELVE], 12),
     ],
 )
 def test_a_batch_is_as_large_as_its_first_tensor(batch: object, samples: int | None) -> None:
