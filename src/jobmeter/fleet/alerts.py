@@ -3,17 +3,25 @@
 import math
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 
 from jobmeter.fleet.metrics import TrainingMetrics
 from jobmeter.fleet.settings import MetricsCollectorConfig
+
+
+class Kind(Enum):
+    """Which threshold was crossed."""
+
+    HIGH_LOSS = "high_loss"
+    LOW_GPU_UTIL = "low_gpu_util"
+    LOW_THROUGHPUT = "low_throughput"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
     """A rank crossed a threshold."""
 
-    kind: str
-    """`low_throughput`, `high_loss` or `low_gpu_util`."""
+    kind: Kind
     rank: int
     timestamp: datetime
     value: float
@@ -26,18 +34,18 @@ class Alert:
 
 
 _SENTENCES = {
-    "high_loss": "loss {value:.4g} is above {threshold:g}",
-    "low_gpu_util": "GPU utilisation {value:.4g} % is below {threshold:g} %",
-    "low_throughput": "throughput {value:.4g} tokens/s is below {threshold:g}",
+    Kind.HIGH_LOSS: "loss {value:.4g} is above {threshold:g}",
+    Kind.LOW_GPU_UTIL: "GPU utilisation {value:.4g} % is below {threshold:g} %",
+    Kind.LOW_THROUGHPUT: "throughput {value:.4g} tokens/s is below {threshold:g}",
 }
 
 
 def crossed(sample: TrainingMetrics, config: MetricsCollectorConfig) -> list[Alert]:
     """List the thresholds a sample is beyond; a field that was not measured crosses none."""
     checks = (
-        ("low_throughput", sample.throughput_tokens_sec, config.low_throughput_threshold, -1),
-        ("high_loss", sample.training_loss, config.high_loss_threshold, 1),
-        ("low_gpu_util", sample.gpu_util, config.low_gpu_util_threshold, -1),
+        (Kind.LOW_THROUGHPUT, sample.throughput_tokens_sec, config.low_throughput_threshold, -1),
+        (Kind.HIGH_LOSS, sample.training_loss, config.high_loss_threshold, 1),
+        (Kind.LOW_GPU_UTIL, sample.gpu_util, config.low_gpu_util_threshold, -1),
     )
     return [
         Alert(
@@ -53,14 +61,14 @@ class Watcher:
 
     def __init__(self, config: MetricsCollectorConfig) -> None:
         self._config = config
-        self._beyond: set[tuple[int, str]] = set()
+        self._beyond: set[tuple[int, Kind]] = set()
 
     def look(self, sample: TrainingMetrics) -> list[Alert]:
         """Give the alerts that are new with this sample."""
         measured = {
-            "low_throughput": sample.throughput_tokens_sec,
-            "high_loss": sample.training_loss,
-            "low_gpu_util": sample.gpu_util,
+            Kind.LOW_THROUGHPUT: sample.throughput_tokens_sec,
+            Kind.HIGH_LOSS: sample.training_loss,
+            Kind.LOW_GPU_UTIL: sample.gpu_util,
         }
         now = crossed(sample, self._config)
         kinds = {alert.kind for alert in now}

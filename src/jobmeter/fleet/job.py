@@ -124,7 +124,7 @@ class CollectedJob:
             self.histories[rank].add(sample, self._around.clock())
             for alert in self._watcher.look(sample):
                 self.alerts.append(alert)
-                self.happened("alert", {"rank": rank, "kind": alert.kind, "text": alert.sentence})
+                self.happened("alert", {"rank": rank, "kind": alert.kind.value, "text": alert.sentence})
         if self._forward is not None:
             self._forward.told(rank, new, wall)
 

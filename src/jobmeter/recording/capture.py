@@ -8,6 +8,7 @@ import os
 import select
 import stat
 
+from jobmeter.model.words import Enum
 from jobmeter.recording import terminal as terminals
 
 TYPE_CHECKING = False
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from jobmeter.recording.terminal import Terminal
 
 STREAMS = {1: "stdout", 2: "stderr"}
-INHERIT, PIPE, PTY = "inherit", "pipe", "pty"
 _CHUNK = 65536
 _ATOMIC = 4096
 PROOF_BYTES = 4096
@@ -23,6 +23,14 @@ PROOF_BYTES = 4096
 _DRAIN_MOST = 1 << 20
 """A pipe holds no more than this, unless root said so."""
 _EAGAIN, _EIO = 11, 5
+
+
+class Way(Enum):
+    """What becomes of one output of the job."""
+
+    INHERIT = "inherit"
+    PIPE = "pipe"
+    PTY = "pty"
 
 
 class Channel:
@@ -255,19 +263,19 @@ class Plan:
         return [{**record, **endings.get(str(record["stream"]), {})} for record in self.records()]
 
 
-def choose(fd: int, wanted: str, pty: str) -> str:
+def choose(fd: int, wanted: str, pty: str) -> Way:
     """Decide what becomes of one descriptor."""
     if not os.get_inheritable(fd):
-        return INHERIT  # the caller closed it, and we fill its place: the job shall find it closed too
+        return Way.INHERIT  # the caller closed it, and we fill its place: the job shall find it closed too
     mode = os.fstat(fd).st_mode
     stream = STREAMS[fd]
     if wanted not in ("auto", "all", stream) or stat.S_ISREG(mode):
-        return INHERIT
+        return Way.INHERIT
     if os.isatty(fd):
-        return PIPE if pty == "never" else PTY
+        return Way.PIPE if pty == "never" else Way.PTY
     if stat.S_ISCHR(mode) and wanted == "auto":
-        return INHERIT  # /dev/null: thrown away on purpose
-    return PTY if pty == "always" else PIPE
+        return Way.INHERIT  # /dev/null: thrown away on purpose
+    return Way.PTY if pty == "always" else Way.PIPE
 
 
 def is_piped() -> bool:
@@ -280,9 +288,9 @@ def plan(wanted: str, pty: str, folder: str | None, terminal: "Terminal") -> Pla
     """Open what the job's outputs need."""
     made = Plan()
     choices = {fd: choose(fd, wanted, pty) for fd in STREAMS}
-    shared = choices[1] == choices[2] and _same(1, 2)
+    shared = choices[1] is choices[2] and _same(1, 2)
     for fd, choice in choices.items():
-        if choice == INHERIT:
+        if choice is Way.INHERIT:
             _inherit(made, fd, wanted, shared=fd == 2 and shared)
         elif fd == 2 and shared:
             made.descriptors[2] = made.descriptors[1]
@@ -307,10 +315,10 @@ def _same(one: int, other: int) -> bool:
     return (a.st_dev, a.st_ino, a.st_rdev) == (b.st_dev, b.st_ino, b.st_rdev)
 
 
-def _open(fd: int, choice: str, folder: str | None, terminal: "Terminal") -> Channel:
+def _open(fd: int, choice: Way, folder: str | None, terminal: "Terminal") -> Channel:
     stream = STREAMS[fd]
     copy = None if folder is None else _create(os.path.join(folder, stream))
-    if choice == PIPE:
+    if choice is Way.PIPE:
         source, job_end = os.pipe2(os.O_CLOEXEC)
         return Channel(stream, source, job_end, fd, copy=copy, is_pty=False)
     source, job_end = os.openpty()

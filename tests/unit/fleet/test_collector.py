@@ -17,7 +17,7 @@ from jobmeter.compat.collector import (
     create_metrics_collector,
 )
 from jobmeter.errors import UsageError
-from jobmeter.fleet import targets
+from jobmeter.fleet import alerts, targets
 from jobmeter.fleet.tail import TargetError
 from jobmeter.fleet.worker import Worker
 from support.collecting import QUICK, latest, rank_status, step_of, write
@@ -268,9 +268,9 @@ def test_thresholds_are_told(tmp_path: Path) -> None:
         await eventually(lambda: len(collector.get_alerts("j")) == 3)
         await collector.stop()
         assert {alert.kind for alert in collector.get_alerts("j")} == {
-            "low_throughput",
-            "high_loss",
-            "low_gpu_util",
+            alerts.Kind.LOW_THROUGHPUT,
+            alerts.Kind.HIGH_LOSS,
+            alerts.Kind.LOW_GPU_UTIL,
         }
 
     asyncio.run(main())

@@ -126,7 +126,7 @@ def test_a_copy_the_disk_refuses_ends_and_counts_the_rest() -> None:
 CHOICES = """
 import os, sys
 from jobmeter.recording import capture
-print([capture.choose(fd, sys.argv[1], sys.argv[2]) for fd in (1, 2)], file=open(sys.argv[3], 'w'))
+print([capture.choose(fd, sys.argv[1], sys.argv[2]).value for fd in (1, 2)], file=open(sys.argv[3], 'w'))
 """
 
 
