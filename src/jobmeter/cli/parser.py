@@ -25,19 +25,22 @@ class Parser(argparse.ArgumentParser):
 def _plain(message: str, options: list[str]) -> tuple[str, str]:
     """Say what argparse says in our words: a sentence, and a hint where there is a better one than the help."""
     what, _, names = message.partition(": ")
-    match what:
-        case "unrecognized arguments" if names.startswith("-"):
-            option = names.split()[0].partition("=")[0]
-            close = get_close_matches(option, options, n=1, cutoff=0.75)
-            return f"unknown option: {option}", f"did you mean {close[0]}?" if close else ""
-        case "unrecognized arguments":
-            return f"one argument too many: {names}", ""
-        case "the following arguments are required":
-            return f"missing: {names}", ""
+    if what == "unrecognized arguments":
+        return _unknown(names, options)
+    if what == "the following arguments are required":
+        return f"missing: {names}", ""
     argument, _, complaint = message.removeprefix("argument ").partition(": ")
     if not message.startswith("argument ") or not complaint:
         return message, ""
     return _complaint(argument, complaint)
+
+
+def _unknown(words: str, options: list[str]) -> tuple[str, str]:
+    if not words.startswith("-"):
+        return f"one argument too many: {words}", ""
+    option = words.split()[0].partition("=")[0]
+    close = get_close_matches(option, options, n=1, cutoff=0.75)
+    return f"unknown option: {option}", f"did you mean {close[0]}?" if close else ""
 
 
 def _complaint(argument: str, complaint: str) -> tuple[str, str]:
