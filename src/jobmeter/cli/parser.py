@@ -38,7 +38,7 @@ def _plain(message: str, options: list[str]) -> tuple[str, str]:
 def _unknown(words: str, options: list[str]) -> tuple[str, str]:
     if not words.startswith("-"):
         return f"one argument too many: {words}", ""
-    option = words.split()[0].partition("=")[0]
+    option = words.split(maxsplit=1)[0].partition("=")[0]
     close = get_close_matches(option, options, n=1, cutoff=0.75)
     return f"unknown option: {option}", f"did you mean {close[0]}?" if close else ""
 
