@@ -115,7 +115,8 @@ def _name(run: Run) -> str | None:
         return None
     name = run.name.partition(" (")[0] if run.provenance.origin == NEXTFLOW else run.name
     plain = _STAMP.sub("", _without_task(name, run)).strip(" -_.")
-    return plain or name
+    # a name that is nothing but a serial number says less than the command
+    return plain or (None if run.command else name)
 
 
 def _without_task(name: str, run: Run) -> str:
@@ -136,6 +137,9 @@ def _key(words: Words, depth: int) -> str:
     if not words or depth == 0:
         return ""
     program, arguments = PurePosixPath(words[0]).name, words[1:]
+    wrapped = _wrapped(arguments) if program == "sbatch" else ""
+    if wrapped:
+        return _joined(_split(wrapped), depth - 1)
     launcher = launchers.LAUNCHERS.get(program)
     found = None if launcher is None else launchers.launched(launcher, arguments)
     if launcher is not None and found is not None:
@@ -146,6 +150,16 @@ def _key(words: Words, depth: int) -> str:
     if interpreter in _VALUED:
         return _interpreted(interpreter, arguments, depth)
     return " ".join((_STAMP.sub("", program) or program, *_words(arguments)))
+
+
+def _wrapped(arguments: Words) -> str:
+    """Find what `sbatch --wrap='...'` runs."""
+    for place, argument in enumerate(arguments):
+        if argument == "--wrap":
+            return "".join(arguments[place + 1 : place + 2])
+        if argument.startswith("--wrap="):
+            return argument.removeprefix("--wrap=")
+    return ""
 
 
 def _launched(launcher: launchers.Launcher, found: tuple[Words, bool], depth: int) -> str:

@@ -97,6 +97,11 @@ LAUNCHERS: dict[str, Launcher] = {
     "podman": _CONTAINER,
     "poetry": Launcher(command="run"),
     "prun": _MPI,
+    "sbatch": Launcher(
+        alone=_alone(
+            "--parsable --exclusive --hold -H --requeue --no-requeue --wait -W --quiet -Q --test-only"
+        )
+    ),
     "setsid": Launcher(alone=_alone("-c --ctty -f --fork -w --wait")),
     "singularity": Launcher(
         command="exec",

@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "report": "jobmeter.cli.report",
     "rm": "jobmeter.cli.rm",
     "show": "jobmeter.cli.show",
+    "size": "jobmeter.cli.size",
     "steps": "jobmeter.cli.steps",
     "tag": "jobmeter.cli.tag",
 }

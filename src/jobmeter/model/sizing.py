@@ -57,9 +57,10 @@ class Advice:
         """Give the share of what is asked for now that is no longer held; a failed run is repeated as asked now."""
         if not self.asked:
             return None
-        if self.advised >= self.asked:
-            return (self.asked - self.advised) / self.asked
-        return (self.asked - self.advised) / self.asked - self.failure_probability
+        share = (self.asked - self.advised) / self.asked
+        # with too few cores a run is slower, it need not be repeated
+        is_repeated = self.resource in (Resource.MEMORY, Resource.TIME)
+        return share - self.failure_probability if is_repeated and share > 0 else share
 
     def as_record(self) -> dict[str, object]:
         """Render for JSON."""

@@ -73,6 +73,8 @@ def test_the_command_line_names_a_job_without_paths_options_and_numbers(command:
         "bash -c 'cd src && python train.py --lr 1 > log 2>&1'",
         "bash -euo pipefail -c 'source venv/bin/activate; conda activate x; exec python train.py | tee log'",
         "sh -c 'if test -f a; then python train.py; fi'",
+        "sbatch --mem 4G --wrap='python train.py --lr 1'",
+        "sbatch --parsable --wrap 'python train.py'",
     ],
 )
 def test_launchers_are_looked_through(command: str) -> None:
@@ -90,6 +92,7 @@ def test_launchers_are_looked_through(command: str) -> None:
         ("docker run --rm registry.example/tools/fastqc:0.12", "fastqc:0.12"),
         ("nextflow run nf-core/rnaseq -profile test", "rnaseq"),
         ("torchrun", "torchrun"),
+        ("sbatch --parsable -p gpu job.sh 3", "job.sh"),
     ],
 )
 def test_a_launcher_that_starts_something_else_says_what(command: str, key: str) -> None:
@@ -137,6 +140,7 @@ def test_dates_and_serial_numbers_in_a_name_are_not_the_job() -> None:
     assert jobkey.job_key(run(name="nightly-20261116T031500Z")) == "nightly"
     assert jobkey.job_key(run(name="resnet50")) == "resnet50"
     assert jobkey.job_key(run(name="2026-11-15")) == "2026-11-15"
+    assert jobkey.job_key(run("make all", name="59b3d4de-2b08-4a7c-a78d-3f2c8560439c")) == "make all"
 
 
 def test_the_tasks_of_an_array_are_one_job() -> None:

@@ -1,6 +1,6 @@
 """Predictors that know how large the input of the next run is.
 
-Where the inputs of earlier runs are not known, or too few are, they say what `peaks.largest` says.
+Where the inputs of earlier runs are not known, or too few are, they say nothing: NaN.
 """
 
 import math
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jobmeter.analysis.sizing import peaks
 from jobmeter.analysis.sizing.past import Amounts, Past
 
 _FEW, _SEVERAL = 3, 8
@@ -43,7 +42,7 @@ def nearest_several(past: Past, input_bytes: float) -> float:
 def alike(past: Past, input_bytes: float) -> float:
     """Take the most of all runs with an input larger or smaller by a fifth."""
     close = past.amounts[_distance(past, input_bytes) <= _ALIKE]
-    return float(close.max()) if len(close) > 1 else peaks.largest(past)
+    return float(close.max()) if len(close) > 1 else math.nan
 
 
 def line(past: Past, input_bytes: float) -> float:
@@ -74,7 +73,7 @@ def power_above_all(past: Past, input_bytes: float) -> float:
 def _nearest(past: Past, input_bytes: float, count: int) -> float:
     distance = _distance(past, input_bytes)
     if np.isinf(distance).all():
-        return peaks.largest(past)
+        return math.nan
     order = np.argsort(distance, kind="stable")[:count]
     return float(past.amounts[order].max())
 
@@ -89,7 +88,7 @@ def _on_line(past: Past, input_bytes: float, deviations: float, excesses: float)
     known = ~np.isnan(past.inputs)
     fit = _fit(past.inputs[known], past.amounts[known], input_bytes)
     if fit is None:
-        return peaks.largest(past)
+        return math.nan
     value = fit.value + deviations * fit.deviation + excesses * fit.largest_excess
     return max(value, _LEAST_SHARE * float(past.amounts.min()))
 
@@ -99,7 +98,7 @@ def _on_power(past: Past, input_bytes: float, *, above_all: bool) -> float:
     logarithms = np.log(past.amounts[known])
     fit = _fit(np.log1p(past.inputs[known]), logarithms, math.log1p(input_bytes))
     if fit is None:
-        return peaks.largest(past)
+        return math.nan
     value = fit.value + (fit.largest_excess if above_all else 0.0)
     return math.exp(min(value, float(logarithms.max()) + _LARGEST_GROWTH))
 

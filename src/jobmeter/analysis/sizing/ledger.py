@@ -9,7 +9,7 @@ one: failures counted, drawn towards what is known of jobs in general as long as
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import sqrt
+from math import nan, sqrt
 
 import numpy as np
 
@@ -20,12 +20,17 @@ LEAST_RUNS = 2
 MARGINS: Amounts = np.array([1.0, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0])
 FIRST_MARGIN = 1.3
 """What the largest of two runs is multiplied by: nothing is known of any candidate yet."""
-EXCEEDING: Amounts = 0.85 * MARGINS ** (-1 / 0.04) + 0.15 * MARGINS**-2.0
-"""Of runs that exceed a prediction, how many exceed it by a margin: most by little, some by any factor."""
+_LITTLE, _SHARE_OF_SPREAD = 0.04, 0.45
+"""By how much, in logarithms, a run exceeds a prediction: at least a little, more where predictions scatter."""
+_LEAST_SPREAD = 5
+"""Runs it takes to know how predictions scatter; before, they scatter as the runs themselves do."""
 _JOB_CHANGED = 0.003
 """However much is known of a job, so often it turns into another one."""
 _NINETEEN_OF_TWENTY = 1.645
 _TAIL = 0.05
+_LEAST = 1e-9
+_ROUNDING = 1 + 1e-6
+"""What lies on a line does not exceed it, whatever the last digit says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +63,31 @@ class Offer:
 class _Account:
     """Sums over the runs that were predicted, one cell for each predictor and margin."""
 
-    predicted: int
+    predicted: Amounts
+    """How many runs each predictor had something to say of; one that says nothing is not charged."""
     failures: Amounts
     held_in_vain: Amounts
     failure_costs: Amounts
-    needed: float
+    needed: Amounts
+    log_sums: Amounts
+    log_squares: Amounts
     ratios: list[Amounts]
     """What was used, as a share of what each predictor said."""
+
+
+def _empty_account(predictors: int) -> _Account:
+    cells = np.zeros((predictors, len(MARGINS)))
+    row = np.zeros(predictors)
+    return _Account(
+        predicted=row.copy(),
+        failures=cells.copy(),
+        held_in_vain=cells.copy(),
+        failure_costs=cells.copy(),
+        needed=row.copy(),
+        log_sums=row.copy(),
+        log_squares=row.copy(),
+        ratios=[],
+    )
 
 
 class Ledger:
@@ -76,8 +99,7 @@ class Ledger:
         self._prices = prices or Prices()
         self._with_inputs = with_inputs
         self._names = [*sizing.PREDICTORS, *(sizing.INPUT_PREDICTORS if with_inputs else ())]
-        shape = (len(self._names), len(MARGINS))
-        self._account = _Account(0, np.zeros(shape), np.zeros(shape), np.zeros(shape), 0.0, [])
+        self._account = _empty_account(len(self._names))
         self._past = Past()
         self._pending: Amounts | None = None
 
@@ -95,24 +117,25 @@ class Ledger:
             return None
         said = self._said(input_bytes)
         self._pending = said
-        chances = self._chances()
-        predictor, margin = self._cheapest(chances)
+        chances = self._chances(said)
+        predictor, margin = self._cheapest(said, chances)
         amount = float(said[predictor] * MARGINS[margin])
         if ceiling is not None and ceiling < amount:
             # it fails no more often than the next smaller margin would
             margin = max(int(np.searchsorted(MARGINS * said[predictor], ceiling, side="right")) - 1, 0)
             amount = ceiling
         low, high = self._interval(predictor, float(said[predictor]))
+        runs = float(self._account.predicted[predictor]) + self._prices.prior_runs
         chance = min(float(chances[predictor, margin]) + _JOB_CHANGED, 1.0)
         return Offer(
             amount=amount,
             failure_probability=chance,
-            failure_high=wilson_high(chance, self._account.predicted + self._prices.prior_runs),
+            failure_high=wilson_high(chance, runs),
             low=low,
             high=high,
             runs=len(self._past),
             predictor=self._names[predictor],
-            margin=amount / max(float(said[predictor]), 1e-9),
+            margin=amount / max(float(said[predictor]), _LEAST),
         )
 
     def learn(self, usage: Usage) -> None:
@@ -124,11 +147,12 @@ class Ledger:
 
     def _said(self, input_bytes: float | None) -> Amounts:
         said = [predict(self._past) for predict in sizing.PREDICTORS.values()]
-        if self._with_inputs and input_bytes is None:
-            said += [said[0]] * len(sizing.INPUT_PREDICTORS)
-        elif self._with_inputs and input_bytes is not None:
-            said += [predict(self._past, input_bytes) for predict in sizing.INPUT_PREDICTORS.values()]
-        return np.array(said)
+        if self._with_inputs:
+            said += [
+                nan if input_bytes is None else predict(self._past, input_bytes)
+                for predict in sizing.INPUT_PREDICTORS.values()
+            ]
+        return np.array(said) * _ROUNDING
 
     def _charge(self, said: Amounts, usage: Usage) -> None:
         account = self._account
@@ -139,33 +163,61 @@ class Ledger:
         failed = candidates < usage.amount
         # where nobody asked for anything, a failed run is repeated with twice of what it needed
         repeated = 2 * usage.amount if usage.asked is None else max(usage.asked, usage.amount)
-        account.predicted += 1
+        spoke = ~np.isnan(said)
+        ratios = usage.amount / np.maximum(said, _LEAST)
+        logarithms = np.where(spoke, np.log(np.maximum(ratios, _LEAST)), 0.0)
+        held = np.where(failed, 0.0, (candidates - usage.amount) * usage.seconds)
+        account.predicted += spoke
         account.failures += failed
-        account.held_in_vain += np.where(failed, 0.0, (candidates - usage.amount) * usage.seconds)
-        account.failure_costs += (candidates + repeated - usage.amount) * usage.seconds
-        account.needed += usage.amount * usage.seconds
-        account.ratios.append(usage.amount / np.maximum(said, 1e-9))
+        account.held_in_vain += np.nan_to_num(held)
+        account.failure_costs += np.nan_to_num((candidates + repeated - usage.amount) * usage.seconds)
+        account.needed += spoke * usage.amount * usage.seconds
+        account.log_sums += logarithms
+        account.log_squares += logarithms * logarithms
+        account.ratios.append(ratios)
 
-    def _chances(self) -> Amounts:
+    def _chances(self, said: Amounts) -> Amounts:
         """Estimate how often each candidate fails: its own failures, and those of predictions in general."""
-        account, prior = self._account, self._prices.prior_runs
-        if account.predicted == 0:
-            # of three runs in any order the last is the largest one time in three
-            return np.tile(EXCEEDING / (len(self._past) + 1), (len(self._names), 1))
-        exceeded = (account.failures[:, :1] + 1) / (account.predicted + 2)
-        return np.asarray((account.failures + prior * EXCEEDING * exceeded) / (account.predicted + prior))
+        account, prior, runs = self._account, self._prices.prior_runs, self._account.predicted[:, None]
+        # of three runs in any order the last is the largest one time in three
+        untried = 1 / (len(self._past) + 1)
+        exceeded = np.where(runs == 0, untried, (account.failures[:, :1] + 1) / (runs + 2))
+        chances = (account.failures + prior * exceeding(self._spreads()) * exceeded) / (runs + prior)
+        # a run that needed more may come again, however long ago it was; with inputs it says nothing of this one
+        plain = len(sizing.PREDICTORS)
+        larger = self._larger_runs(said[:plain, None] * MARGINS[None, :])
+        chances[:plain] = np.maximum(chances[:plain], larger / (len(self._past) + 1))
+        return chances
 
-    def _cheapest(self, chances: Amounts) -> tuple[int, int]:
+    def _spreads(self) -> Amounts:
+        """Say how far the logarithms of amounts scatter around each prediction."""
         account = self._account
-        if account.needed <= 0:
+        runs = np.maximum(account.predicted, 1.0)
+        mean = account.log_sums / runs
+        own = np.sqrt(np.maximum(account.log_squares / runs - mean * mean, 0.0))
+        amounts = np.log(np.maximum(self._past.amounts, _LEAST))
+        return np.where(account.predicted < _LEAST_SPREAD, amounts.std(), own)
+
+    def _larger_runs(self, candidates: Amounts) -> Amounts:
+        rising = np.sort(self._past.amounts)
+        return np.asarray(len(rising) - np.searchsorted(rising, candidates, side="right"), dtype=float)
+
+    def _cheapest(self, said: Amounts, chances: Amounts) -> tuple[int, int]:
+        account = self._account
+        if account.needed[0] <= 0:
             return 0, int(np.searchsorted(MARGINS, FIRST_MARGIN))
-        failure = account.failure_costs / account.needed + self._prices.failure
-        costs = account.held_in_vain / account.needed + chances * failure
+        needed = np.maximum(account.needed, _LEAST)[:, None]
+        costs = account.held_in_vain / needed + chances * (
+            account.failure_costs / needed + self._prices.failure
+        )
+        # nothing speaks for a predictor that was never tried
+        costs[np.isnan(said) | (account.needed <= 0)] = np.inf
         place = int(np.argmin(costs))
         return place // len(MARGINS), place % len(MARGINS)
 
     def _interval(self, predictor: int, said: float) -> tuple[float, float]:
-        ratios = np.array([ratio[predictor] for ratio in self._account.ratios])
+        found = np.array([ratio[predictor] for ratio in self._account.ratios])
+        ratios = found[~np.isnan(found)]
         if len(ratios) < LEAST_RUNS:
             amounts = self._past.amounts
             return float(amounts.min()), float(amounts.max() * FIRST_MARGIN)
@@ -173,6 +225,12 @@ class Ledger:
         # quantiles of few values are too near to one another
         slack = 1 + 1 / len(ratios)
         return float(said * low / slack), float(said * high * slack)
+
+
+def exceeding(spreads: Amounts) -> Amounts:
+    """Say how many of the runs that exceed a prediction do so by each margin: most by little, some by any factor."""
+    little = np.maximum(_LITTLE, _SHARE_OF_SPREAD * spreads)[:, None]
+    return np.asarray(0.85 * MARGINS[None, :] ** (-1 / little) + 0.15 * MARGINS[None, :] ** -2.0)
 
 
 def wilson_high(share: float, runs: float) -> float:

@@ -162,7 +162,7 @@ def _cpus(runs: Sequence[RunFacts]) -> Advice | str:
         advised = min(advised, max(asked, 1.0))
     over = sum(need > advised + 0.05 for need in needs)
     method = "cores used over time" if all(sampled) else "mean cores used x 1.25"
-    return _counted(Resource.CPUS, needs, advised, over, asked, method)
+    return _counted(Resource.CPUS, [cores for _, cores in told], advised, over, asked, method)
 
 
 def _gpus(runs: Sequence[RunFacts]) -> Advice | str:
