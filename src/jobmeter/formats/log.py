@@ -32,7 +32,7 @@ _OTHERS = re.compile(
 )
 """Source, settings, prose and tables may quote a line of training; nobody logs into them."""
 _ERRORS = re.compile(
-    rb"Traceback \(most recent call last\)|out of memory|OutOfMemoryError|oom[-_]kill|invoked oom-killer"
+    rb"Traceback \(most recent call last\)|out of memory|OutOfMemoryError|oom[-_]kill(?!\s+\d)|invoked oom-killer"
     rb"|lurmstepd: error|DUE TO TIME LIMIT|Segmentation fault|ChildFailedError|core dumped|No space left on device"
     rb"|Disk quota exceeded|CUDA error|NCCL error|Watchdog caught collective|failed to solve|build step \d+ .*failed"
     rb"|^Killed$|ERROR: .*failed",

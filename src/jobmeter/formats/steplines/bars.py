@@ -116,7 +116,7 @@ def find(text: str) -> list[Bar]:
     start = 0
     for rest in _REST.finditer(text):
         bar = _read(text[start : rest.start()], rest)
-        if bar is not None:
+        if bar is not None and not text.startswith("`", rest.end()):  # else prose quotes it
             found.append(bar)
             start = rest.end()
     return found

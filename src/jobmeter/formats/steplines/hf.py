@@ -25,6 +25,8 @@ def parse(text: str, _memory: Memory) -> Row | None:
     found = _DICT.search(text)
     if found is None or not any(mark in found["body"] for mark in _MARKS):
         return None
+    if text[: found.start()].endswith(('"', "(")):
+        return None  # source, or a text within one
     metrics = _pairs(found["body"])
     # settings hold names, paths and switches; a Trainer's row hardly anything but numbers
     if len(metrics) < max(2, found["body"].count("': ") * _MOSTLY) or not any(map(_is_measured, metrics)):

@@ -35,6 +35,8 @@ _CLOCKS = (
 _NO_METRIC = frozenset(
     (*_STEPS, *_TOTALS, "rank", "local_rank", "world_size", "pid", "n_parameters", "_runtime")
 )
+_CODE = ("=", "(", '"', "'")
+"""Before an object these are source, or the object is within a text."""
 _FIRST_MOMENT = 1e9
 _MILLISECONDS = 1e11
 _LAST_MOMENT = 1e14
@@ -44,7 +46,7 @@ def parse(text: str, memory: Memory) -> Row | None:
     """Read an object that has a step, or an epoch, and a metric of training."""
     start = text.find('{"')
     end = text.rfind("}")
-    if start < 0 or end < start:
+    if start < 0 or end < start or text[end + 1 :].strip() or text[:start].rstrip().endswith(_CODE):
         return None
     try:
         given = json.loads(text[start : end + 1])

@@ -16,7 +16,7 @@ _STEP = re.compile(
     r"(?<![\w./-])"
     r"(?P<name>global[_ ]?step|steps?|(?:acc|cur|global)_iter|iter(?:ation)?s?|updates?|batch(?:[_ ](?:idx|id))?|it|"
     r"episodes?)\b"
-    r"(?:\.{3}|\s*[:=#])?\s*[\[(]?\s*(?P<number>\d+(?:,\d{3})*)(?:\s*/\s*(?P<total>\d+(?:,\d{3})*))?(?![\w.%]|,\d)",
+    r"(?:\.{3}|\s*[:=#])?\s*(?:\[|(?<!\w)\()?\s*(?P<number>\d+(?:,\d{3})*)(?:\s*/\s*(?P<total>\d+(?:,\d{3})*))?(?![\w.%]|,\d)",
     re.IGNORECASE,
 )
 _EPOCH = re.compile(
@@ -26,7 +26,7 @@ _EPOCH = re.compile(
 )
 _LOSS = re.compile(
     r"(?<![\w/])(?P<name>(?:[A-Za-z][\w@/-]* )?[\w/-]*(?:loss(?:es)?|ppl|perplexity|nll|bpb|reward|acc(?:uracy)?))\b"
-    rf"\s*(?:[:=]|\bis\b|\s)\s*(?P<value>{numbers.NUMBER})\s?(?P<unit>{numbers.UNIT})?(?![\w]|[.,]\d)",
+    rf"\s*(?:[:=]|\bis\b|\s)\s*(?P<value>{numbers.NUMBER})\s?(?P<unit>{numbers.UNIT})?(?!\w|[.,]\w)",
     re.IGNORECASE,
 )
 _FIELD = re.compile(
@@ -34,7 +34,9 @@ _FIELD = re.compile(
     rf"\s?(?P<unit>{numbers.UNIT})?\s*(?:\([^()]*\))?\s*",
     re.IGNORECASE,
 )
-_CODE = re.compile(r"[{}]|\bdef |\breturn\b|\bFile \"|\bimport |\w\(.*\bloss\b.*[,=].*\)\s*$|://|==|%[sdf]")
+_CODE = re.compile(
+    r"[{}]|\d ?(?:->|=>|→) ?-?\d|\\n|[=(] ?[a-z]?[\"']|\bdef |\breturn\b|\bFile \"|\bimport |\w\(.*\bloss\b.*[,=].*\)\s*$|://|==|%[sdf]"
+)
 _PAIR = rf"(?:[A-Za-z][\w@./ -]*\s?[:=]\s?{numbers.NUMBER}\s?(?:{numbers.UNIT})?\s?(?:[,;|]\s?|\s|$))"
 _ONLY_PAIRS = re.compile(rf"\s?{_PAIR}{{2,}}", re.IGNORECASE)
 _ONE_PAIR = re.compile(rf"\s?{_PAIR}+", re.IGNORECASE)

@@ -177,7 +177,8 @@ class Reader:
             self._read_bars(found, line)
             line.text = line.text[found[-1].end :]
         line.memory.wrapped = bars.unfinished(line.text) or line.memory.wrapped
-        if len(line.text) > _LONGEST_LINE or not line.text.strip():
+        # backticks quote a line of a log; no tool prints its own between them
+        if len(line.text) > _LONGEST_LINE or not line.text.strip() or "`" in line.text:
             return
         line.text, is_odd = text.tamed(line.text)
         for name, parse in self._parsers.items():
