@@ -1,11 +1,11 @@
-"""The loss grew far above where it had begun and did not come back."""
+"""The loss grew far above where it had begun and did not come back; asked only where nothing else failed."""
 
 from math import isinf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jobmeter.analysis.verdict import facts, story
+from jobmeter.analysis.verdict import facts
 from jobmeter.model import metrics
 from jobmeter.model.report import Cause, Evidence, Verdict
 from jobmeter.model.steps import Column, StepTable
@@ -19,8 +19,6 @@ _ABOVE_BEST = 5.0
 
 def judge(view: RunView) -> Verdict | None:
     """Say that the loss diverged."""
-    if facts.went_wrong(view) and story.root(view) is not None:
-        return None
     for table in view.steps.tables:
         for name in table.columns:
             if metrics.canonical(name) == metrics.LOSS and (found := _divergence(table, name)) is not None:

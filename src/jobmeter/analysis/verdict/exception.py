@@ -4,7 +4,7 @@ from jobmeter.analysis.verdict import facts, story
 from jobmeter.model.report import Cause, LogError, Verdict
 from jobmeter.model.view import RunView
 
-_CONFIDENCE = {"exception": 0.9, "assertion": 0.9, "gpu_fault": 0.9, "child_failed": 0.6}
+_SURE, _SILENT = 0.9, 0.6
 
 
 def judge(view: RunView) -> Verdict | None:
@@ -14,13 +14,10 @@ def judge(view: RunView) -> Verdict | None:
     error = story.root(view)
     if error is None:
         return _logged(view)
-    if error.signature not in _CONFIDENCE:
-        return None
     evidence = [facts.quoted(error, "the job says so")]
     evidence += [facts.quoted(one, "what came of it") for one in story.consequences(view, error)]
-    return facts.verdict(
-        Cause.EXCEPTION, _sentence(error), _CONFIDENCE[error.signature], *evidence, *facts.endings(view.run)
-    )
+    confidence = _SILENT if error.signature == "child_failed" else _SURE
+    return facts.verdict(Cause.EXCEPTION, _sentence(error), confidence, *evidence, *facts.endings(view.run))
 
 
 def _sentence(error: LogError) -> str:
@@ -43,7 +40,7 @@ def _logged(view: RunView) -> Verdict | None:
     return facts.verdict(
         Cause.EXCEPTION,
         f"the job failed; the last error it logged: {facts.first_line(lines[-1])}",
-        0.6,
+        _SILENT,
         facts.quoted(lines[-1], "the last error line"),
         *facts.endings(view.run),
     )

@@ -1,0 +1,429 @@
+"""Verdicts on recorded runs: what was counted, how the command ended, what the scheduler and the output say."""
+
+import pytest
+
+from jobmeter.analysis.verdict import court
+from jobmeter.model.report import Cause, LogError, Verdict
+from jobmeter.model.run import Headline, Limits, Provenance, Run, Status
+from jobmeter.model.view import Event, RunView
+
+MIB = 1 << 20
+
+
+def decide(*events: Event, errors: tuple[LogError, ...] = (), **facts: object) -> Verdict:
+    known = {"run_id": "r", "job_id": "r", "status": Status.FAILED, "command": ("python", "train.py")} | facts
+    return court.decide(RunView(run=Run(**known), series={}, events=events, log_errors=errors))  # type: ignore[arg-type]
+
+
+def told(signature: str | None, message: str = "words", **more: object) -> LogError:
+    known: dict[str, object] = {"level": "ERROR", "type": signature or "log"} | more
+    return LogError(message=message, signature=signature, **known)  # type: ignore[arg-type]
+
+
+def event(kind: str, **details: object) -> Event:
+    return Event(timestamp=100.0, type=kind, details=details)
+
+
+OOM = event("oom_kill", count=1, key="cgroup_oom_kill")
+
+
+def test_the_kernels_counter_names_the_limit_and_how_near_the_job_was() -> None:
+    found = decide(
+        OOM,
+        signal="SIGKILL",
+        limits=Limits(memory_bytes=256 * MIB),
+        summary={"cgroup_oom_kill": 1, "cgroup_mem_peak": 255 * MIB},
+        errors=(told("kernel_oom", fields={"pid": 812, "process": "python"}, level="CRITICAL"),),
+    )
+    assert found.cause is Cause.OOM_CGROUP
+    assert found.sentence == "the kernel killed python (pid 812) at 255 MiB of the 256 MiB the job may use"
+    assert found.confidence == 0.98
+    assert [one.source for one in found.evidence] == [
+        "event oom_kill",
+        "cgroup_mem_peak",
+        "exit status",
+        "log",
+    ]
+
+
+def test_a_kill_far_below_the_jobs_own_limit_was_the_machines() -> None:
+    found = decide(
+        signal="KILL",
+        limits=Limits(memory_bytes=256 * MIB),
+        summary={"cgroup_oom_kill": 2, "cgroup_mem_peak": MIB},
+    )
+    assert found.cause is Cause.OOM_HOST
+    assert found.sentence == (
+        "the kernel killed 2 processes at 1 MiB of the 256 MiB the job may use because the machine had no memory left"
+    )
+
+
+def test_hits_of_the_limit_tell_it_from_a_full_machine() -> None:
+    summary = {"cgroup_oom_kill": 1, "cgroup_mem_max_events": 9}
+    assert decide(exit_code=137, summary=summary).cause is Cause.OOM_CGROUP
+
+
+def test_without_any_limit_it_was_the_machine() -> None:
+    assert decide(exit_code=137, summary={"cgroup_oom_kill": 1}).cause is Cause.OOM_HOST
+
+
+def test_a_scheduler_that_counts_speaks_of_its_own_limit() -> None:
+    found = decide(
+        event("oom_kill", step="1.batch"), status=Status.KILLED, provenance=Provenance(origin="sacct")
+    )
+    assert (found.cause, found.sentence) == (Cause.OOM_CGROUP, "the kernel killed a process")
+
+
+def test_the_enclosing_cgroup_needs_a_kill_in_the_job() -> None:
+    outer = {"cgroup_outer_oom_kill": 1, "cgroup_outer_mem_peak": 250 * MIB}
+    limits = Limits(memory_bytes=256 * MIB)
+    assert decide(signal="SIGKILL", summary=outer, limits=limits).cause is Cause.OOM_CGROUP
+    assert decide(exit_code=1, summary=outer, limits=limits).cause is Cause.UNKNOWN
+    failed = told("child_failed", fields={"exit_code": -9})
+    assert decide(exit_code=1, summary=outer, limits=limits, errors=(failed,)).cause is Cause.OOM_CGROUP
+    worker = told("worker_killed", fields={"pid": 7, "signal": "Killed"})
+    found = decide(exit_code=1, summary=outer, limits=limits, errors=(worker,))
+    assert found.sentence == "the kernel killed a worker (pid 7) at 250 MiB of the 256 MiB the job may use"
+    nameless = told("worker_killed")
+    assert "a process" in decide(exit_code=1, summary=outer, errors=(nameless,)).sentence
+
+
+def test_the_machines_counter_counts_where_the_job_has_none_of_its_own() -> None:
+    assert decide(signal="SIGKILL", summary={"host_oom_kill": 1}).cause is Cause.OOM_HOST
+    assert (
+        decide(signal="SIGKILL", summary={"host_oom_kill": 1, "cgroup_oom_kill": 0}).cause
+        is Cause.KILLED_SIGNAL
+    )
+
+
+def test_a_job_that_ended_well_in_spite_of_a_kill_completed() -> None:
+    found = decide(OOM, status=Status.COMPLETED, exit_code=0, summary={"cgroup_oom_kill": 1})
+    assert (
+        found.sentence == "the job completed, though the kernel killed 1 of its processes for want of memory"
+    )
+
+
+def test_a_message_of_the_kernel_is_evidence() -> None:
+    text = "Memory cgroup out of memory: oom-kill: Killed process 5 (x)"
+    found = decide(
+        event("kernel_message", text=text, pid=5, process="x"),
+        signal="SIGKILL",
+        limits=Limits(memory_bytes=MIB),
+    )
+    assert found.cause is Cause.OOM_CGROUP
+    assert found.sentence == "the kernel killed x (pid 5) with 1 MiB for the job to use"
+    assert decide(event("kernel_message", text="oom-kill: x"), signal="SIGKILL").cause is Cause.OOM_HOST
+    assert decide(event("kernel_message", text="usb 1-1: new"), signal="SIGKILL").cause is Cause.KILLED_SIGNAL
+
+
+def test_the_victim_of_the_kernels_message_is_named_with_the_counter() -> None:
+    found = decide(OOM, event("kernel_message", text="x", pid=5, process="x"), signal="SIGKILL")
+    assert found.sentence == "the kernel killed x (pid 5) because the machine had no memory left"
+    nameless = decide(OOM, event("kernel_message", text="x"), signal="SIGKILL")
+    assert nameless.sentence == "the kernel killed a process because the machine had no memory left"
+
+
+def test_a_scheduler_names_a_limit_and_the_worker_that_died() -> None:
+    worker = told("worker_killed", fields={"pid": 7})
+    slurm = told("oom_killed", fields={"memory": 1, "limit_bytes": 4 * MIB})
+    found = decide(
+        errors=(worker, slurm),
+        headline={"memory_peak_bytes": Headline(value=MIB, low=1, high=1, keys=(), exact=True)},
+    )
+    assert found.sentence == (
+        "a worker (pid 7) was killed because the job reached its memory limit of 4 MiB at 1 MiB"
+    )
+
+
+def test_a_kernel_report_without_numbers_is_told_without_them() -> None:
+    assert decide(errors=(told("kernel_oom"),)).sentence == (
+        "the kernel killed a process because the machine had no memory left"
+    )
+    limited = told("kernel_oom", fields={"constraint": "CONSTRAINT_MEMCG", "pid": 3})
+    assert decide(errors=(limited,)).sentence == (
+        "the kernel killed a process (pid 3) because the memory limit was reached"
+    )
+
+
+STALL = event(
+    "stall", seconds=600, processes=[{"pid": 7, "command": "python", "syscall": "futex", "stack": "File x"}]
+)
+
+
+def test_a_job_that_stood_still_until_it_was_stopped_hung() -> None:
+    found = decide(STALL, event("timeout"), exit_code=124)
+    assert found.cause is Cause.HANG
+    assert found.sentence == (
+        "the job stood still for 10 min 00 s until it was stopped from outside: python (pid 7) waits in futex"
+    )
+    assert found.evidence[0].quote == "File x"
+
+
+def test_a_run_that_stands_still_hangs() -> None:
+    found = decide(event("stall"), status=Status.RUNNING)
+    assert (found.cause, found.sentence) == (Cause.HANG, "the job stood still and still does")
+    assert decide(event("stall", processes=[{}, 3]), status=Status.RUNNING).sentence.endswith("still does")
+
+
+@pytest.mark.parametrize("ending", [{"signal": "SIGTERM"}, {"exit_code": 143}, {}])
+def test_a_stall_that_only_a_signal_ended_is_a_hang(ending: dict[str, object]) -> None:
+    assert decide(STALL, **ending).cause is Cause.HANG
+
+
+def test_a_stall_that_passed_is_none() -> None:
+    assert decide(STALL, event("stall_over"), signal="SIGTERM").cause is Cause.KILLED_SIGNAL
+    assert decide(STALL, exit_code=1).cause is Cause.UNKNOWN
+    assert decide(STALL, exit_code=0, status=Status.COMPLETED).cause is Cause.COMPLETED
+
+
+def test_a_job_that_waited_for_a_failed_rank_did_not_hang() -> None:
+    failed = told("exception", "ValueError: x", type="ValueError", ranks=(1,))
+    assert decide(STALL, event("timeout"), exit_code=124, errors=(failed,)).cause is Cause.EXCEPTION
+
+
+@pytest.mark.parametrize(
+    ("state", "cause"),
+    [
+        ("OUT_OF_MEMORY", Cause.OOM_CGROUP),
+        ("TIMEOUT", Cause.TIMEOUT),
+        ("CANCELLED by 1000", Cause.KILLED_SIGNAL),
+        ("PREEMPTED", Cause.KILLED_SIGNAL),
+        ("NODE_FAIL", Cause.KILLED_SIGNAL),
+        ("FAILED", Cause.UNKNOWN),
+    ],
+)
+def test_the_schedulers_state_is_taken(state: str, cause: Cause) -> None:
+    assert decide(event("scheduler_state", state=state), exit_code=1).cause is cause
+    assert decide(context={"state": state}, exit_code=1).cause is cause
+
+
+def test_a_cancelled_record_was_cancelled() -> None:
+    found = decide(status=Status.CANCELLED, provenance=Provenance(origin="sacct"))
+    assert (found.cause, found.evidence[0].source) == (Cause.KILLED_SIGNAL, "sacct")
+
+
+def test_a_rank_that_failed_explains_the_time_limit_the_others_met() -> None:
+    failed = told("cuda_oom", ranks=(0,))
+    assert decide(event("scheduler_state", state="TIMEOUT"), errors=(failed,)).cause is Cause.OOM_CUDA
+    assert decide(event("timeout"), exit_code=124, errors=(failed,)).cause is Cause.OOM_CUDA
+
+
+def test_the_recorders_timeout_says_after_how_long() -> None:
+    found = decide(event("timeout"), signal="SIGTERM", wall_seconds=5.0)
+    assert (found.cause, found.sentence) == (Cause.TIMEOUT, "the job was stopped at its time limit after 5 s")
+    stopped = told("interrupted")
+    assert decide(event("timeout"), errors=(stopped,)).cause is Cause.TIMEOUT
+
+
+def test_the_program_timeout_is_known_by_its_exit_status() -> None:
+    assert decide(command=("/usr/bin/timeout", "5", "x"), exit_code=124).cause is Cause.TIMEOUT
+    assert decide(exit_code=124).cause is Cause.UNKNOWN
+    assert decide(command=(), exit_code=124).cause is Cause.UNKNOWN
+
+
+def test_the_schedulers_line_gives_the_limit() -> None:
+    limit = told("time_limit", fields={"timeout_seconds": 3600.0})
+    assert decide(errors=(limit,)).sentence == "the scheduler ended the job at its time limit of 1 h 00 min"
+
+
+def test_gpu_memory_is_told_with_its_numbers() -> None:
+    fields = {
+        "gpu": 1,
+        "tried_bytes": 2 * MIB,
+        "total_bytes": 80 * MIB,
+        "free_bytes": MIB,
+        "other_process_bytes": 70 * MIB,
+    }
+    later = told("nccl_timeout", ranks=(0, 2))
+    found = decide(exit_code=1, errors=(told("cuda_oom", fields=fields), later))
+    assert found.sentence == (
+        "GPU 1 ran out of memory: 2 MiB more were asked for, it has 80 MiB, 1 MiB were free,"
+        " other processes held 70 MiB"
+    )
+    assert decide(errors=(told("cuda_oom"),)).sentence == "the GPU ran out of memory"
+
+
+def test_a_worker_is_told_with_its_signal() -> None:
+    def worker(**fields: object) -> str:
+        return decide(errors=(told("worker_killed", fields=fields),)).sentence
+
+    assert worker(pid=7, signal="Killed") == (
+        "a worker process (pid 7) was killed (Killed), most likely for want of memory, which nothing here proves"
+    )
+    assert worker(shared_memory=1, signal="Bus error") == (
+        "a worker process was killed (Bus error): the shared memory in /dev/shm was used up"
+    )
+    assert worker() == "a worker process died"
+
+
+def test_who_never_came_is_named_where_it_is_known() -> None:
+    def timeout(seq: int | None, *ranks: int) -> LogError:
+        fields: dict[str, object] = {"op": "ALLREDUCE", "elapsed_seconds": 600.0} | (
+            {} if seq is None else {"seq": seq}
+        )
+        return told("nccl_timeout", ranks=ranks, fields=fields)
+
+    def sentence(*errors: LogError, **facts: object) -> str:
+        return decide(errors=errors, **facts).sentence
+
+    begin = "the ALLREDUCE (number 5) did not come together within 10 min 00 s"
+    assert sentence(timeout(5, 0, 1, 3), world_size=4) == f"{begin}: rank 2 never came, the others waited"
+    assert sentence(timeout(5, 0), ranks=(0, 1, 2)) == f"{begin}: ranks 1, 2 never came, the others waited"
+    assert sentence(timeout(5, 0, 1)) == f"{begin}: waited for by ranks 0, 1"
+    assert sentence(timeout(5, 0), timeout(4, 1)) == f"{begin}: rank 1 was still at number 4"
+    assert sentence(timeout(5, 0), timeout(4)) == begin
+    assert sentence(timeout(None)) == "the ALLREDUCE did not come together within 10 min 00 s"
+    assert sentence(told("nccl_timeout")) == "a collective operation did not come together in time"
+
+
+def test_a_lost_connection_alone_is_told_with_doubt() -> None:
+    found = decide(errors=(told("nccl_error", "NCCL error", ranks=tuple(range(10))),))
+    assert (found.cause, found.confidence) == (Cause.NCCL_TIMEOUT, 0.6)
+    assert found.sentence == (
+        "the ranks lost their connection on ranks 0, 1, 2, 3, 4, 5, 6, 7, ...: NCCL error"
+    )
+
+
+def test_a_full_disk_is_told_with_its_path() -> None:
+    assert (
+        decide(errors=(told("disk_full", fields={"path": "/a"}),)).sentence
+        == "the disk was full while writing /a"
+    )
+    assert decide(errors=(told("disk_full", fields={"quota": 1}),)).sentence == "the disk quota was used up"
+
+
+def test_limits_of_the_system_are_told_by_signal_or_by_words() -> None:
+    assert decide(signal="SIGXCPU").sentence == "the job used up its CPU time (ulimit -t)"
+    assert decide(exit_code=153).cause is Cause.RESOURCE_LIMIT
+    assert decide(errors=(told("resource_limit", fields={"limit": "open_files"}),)).sentence == (
+        "the job had as many files open as it may (ulimit -n)"
+    )
+    assert decide(errors=(told("resource_limit"),)).sentence == "the job reached a limit of the system"
+
+
+def test_refused_memory_is_told_with_its_size() -> None:
+    assert (
+        decide(errors=(told("cpu_oom", fields={"tried_bytes": MIB}),)).sentence
+        == "the host refused 1 MiB to the job"
+    )
+    assert decide(errors=(told("cpu_oom"),)).sentence == "the host refused more memory to the job"
+    assert "Java heap space" in decide(errors=(told("cpu_oom", fields={"heap": "Java heap space"}),)).sentence
+
+
+def test_what_is_missing_is_named() -> None:
+    assert decide(errors=(told("import_error", fields={"missing": "torch"}),)).sentence == (
+        "torch is not there, or not the right one"
+    )
+    assert decide(errors=(told("import_error", "ImportError: x"),)).sentence == "ImportError: x"
+    assert (
+        decide(errors=(told("config_error", "bad option"),)).sentence
+        == "the job refused its settings: bad option"
+    )
+
+
+def test_ctrl_c_is_known_by_the_signal_and_by_the_output() -> None:
+    assert decide(signal="SIGINT").confidence == 0.95
+    assert decide(exit_code=130).cause is Cause.INTERRUPTED
+    assert decide(exit_code=1, errors=(told("interrupted"),)).cause is Cause.INTERRUPTED
+    assert decide(signal="SIGINT", errors=(told("exception"),)).cause is Cause.INTERRUPTED
+    assert decide(errors=(told("cancelled", fields={"reason": "interrupt"}),)).cause is Cause.INTERRUPTED
+
+
+@pytest.mark.parametrize(
+    ("facts", "sentence"),
+    [
+        ({"signal": "SIGTERM"}, "SIGTERM from outside ended the job"),
+        ({"signal": "SIGKILL"}, "SIGKILL from outside ended the job"),
+        (
+            {"signal": "SIGKILL", "summary": {"cgroup_oom_kill": 0}},
+            "SIGKILL from outside ended the job; the kernel counted no kill for want of memory",
+        ),
+        (
+            {"signal": "SIGSEGV"},
+            "the job crashed with SIGSEGV: it used memory that is not its own (a bug in native code)",
+        ),
+        ({"exit_code": 134}, "the job crashed with SIGABRT: it aborted itself"),
+    ],
+)
+def test_a_signal_is_told_with_what_it_means(facts: dict[str, object], sentence: str) -> None:
+    found = decide(**facts)
+    assert (found.cause, found.sentence) == (Cause.KILLED_SIGNAL, sentence)
+
+
+def test_a_signal_beside_an_exception_quotes_it() -> None:
+    found = decide(signal="SIGTERM", errors=(told("exception", "ValueError: x"),))
+    assert found.cause is Cause.KILLED_SIGNAL
+    assert found.evidence[-1].quote == "ValueError: x"
+    assert decide(exit_code=143, errors=(told("exception", "ValueError: x"),)).cause is Cause.EXCEPTION
+    assert decide(signal="SIGTERM", errors=(told("assertion"),)).cause is Cause.EXCEPTION
+
+
+def test_an_order_to_stop_is_told_with_its_reason() -> None:
+    def cancelled(**fields: object) -> str:
+        return decide(errors=(told("cancelled", fields=fields),)).sentence
+
+    assert cancelled() == "the job was cancelled; no time limit is named, so somebody did it"
+    assert cancelled(reason="preemption") == "the job was cancelled to make room for another one"
+    assert cancelled(reason="owner") == "the job was cancelled (owner)"
+
+
+def test_a_crash_or_a_kill_in_the_output_alone_is_told() -> None:
+    assert decide(errors=(told("segfault", fields={"signal": "SIGSEGV"}),)).sentence.startswith(
+        "a process crashed with SIGSEGV"
+    )
+    found = decide(errors=(told("oom_killed"),))
+    assert (found.cause, found.confidence) == (Cause.KILLED_SIGNAL, 0.6)
+
+
+def test_an_exception_is_told_in_its_own_words() -> None:
+    found = decide(
+        exit_code=1, errors=(told("exception", "ValueError: x\nmore", ranks=(2,)), told("child_failed"))
+    )
+    assert found.sentence == "the job failed on rank 2: ValueError: x"
+    assert [one.sentence for one in found.evidence] == [
+        "the job says so",
+        "what came of it",
+        "the command ended with exit status 1",
+    ]
+    assert decide(errors=(told("gpu_fault", "Xid 79"),)).sentence == "a GPU failed: Xid 79"
+    long = decide(errors=(told("exception", "x" * 400),)).evidence[0].quote
+    assert long is not None
+    assert len(long) == 300
+
+
+def test_a_silent_child_is_named() -> None:
+    failed = told("child_failed", fields={"rank": 2, "exit_code": -9})
+    assert decide(errors=(failed,)).sentence == (
+        "rank 2 failed first with exit status -9; its own words are not in the output"
+    )
+    assert decide(errors=(told("child_failed"),)).sentence.startswith("a process failed first;")
+
+
+def test_the_last_error_line_of_a_failed_job_is_better_than_nothing() -> None:
+    lines = (told(None, "ERROR: first"), told(None, "ERROR: disk on fire"), told(None, "x", level="WARNING"))
+    found = decide(exit_code=1, errors=lines)
+    assert (found.cause, found.confidence) == (Cause.EXCEPTION, 0.6)
+    assert found.sentence == "the job failed; the last error it logged: ERROR: disk on fire"
+    assert decide(errors=lines).cause is Cause.UNKNOWN
+
+
+def test_nothing_is_nobodys_fault() -> None:
+    found = decide(exit_code=1)
+    assert (found.cause, found.confidence) == (Cause.UNKNOWN, 0.0)
+    assert found.sentence == "the command ended with exit status 1, and nothing says why"
+    assert decide(status=Status.LOST).sentence == "the output just ends, and nothing says why"
+    assert decide(status=Status.RUNNING).sentence == "the run still goes on"
+
+
+def test_a_completed_run_says_how_sure_that_is() -> None:
+    assert decide(status=Status.COMPLETED, exit_code=0).confidence == 0.99
+    assert decide(status=Status.COMPLETED, provenance=Provenance(origin="log")).confidence == 0.8
+    found = decide(status=Status.COMPLETED, exit_code=0, errors=(told("exception", "ValueError: x"),))
+    assert (found.confidence, found.sentence) == (
+        0.8,
+        "the job completed, though its output says: ValueError: x",
+    )
+
+
+def test_a_log_that_shows_its_end_and_then_a_failure_failed() -> None:
+    assert decide(status=Status.COMPLETED, errors=(told("disk_full"),)).cause is Cause.DISK_FULL
