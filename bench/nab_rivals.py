@@ -1,7 +1,6 @@
 """What jobmeter's watch is held against: detectors a reader knows, each scoring a whole series row by row."""
 
 import math
-import random
 
 import numpy as np
 
@@ -9,6 +8,8 @@ from nab_score import Floats
 
 _WINDOW_ROWS = 6400
 _STEP_ROWS = 100
+_FLAT = 1e-6
+"""What NAB takes for the deviation of a flat line."""
 
 
 def null(values: Floats) -> Floats:
@@ -16,10 +17,9 @@ def null(values: Floats) -> Floats:
     return np.zeros(len(values))
 
 
-def chance(values: Floats, seed: int) -> Floats:
+def chance(values: Floats, draw: np.random.Generator) -> Floats:
     """Speak at random."""
-    draw = random.Random(seed)  # noqa: S311  # nobody is to be fooled by it
-    return np.array([draw.random() for _ in values])
+    return draw.random(len(values))
 
 
 def percent_rule(values: Floats) -> Floats:
@@ -31,19 +31,17 @@ def percent_rule(values: Floats) -> Floats:
 
 def windowed_gaussian(values: Floats) -> Floats:
     """Score by the tail of the Gaussian through the last 6,400 rows, moved on by 100: NAB's own baseline."""
-    scores = np.zeros(len(values))
-    first, last = 0, 1
-    mean, deviation = float(values[0]), 1e-6
-    for row in range(1, len(values)):
-        tail = 0.5 * math.erfc(abs(values[row] - mean) / deviation / math.sqrt(2))
-        # NAB keeps twelve digits in its files, and so makes equal what is nearly certain
-        scores[row] = round(1 - tail, 12)
-        if last - first < _WINDOW_ROWS:
-            last += 1
-        elif row + 1 - last == _STEP_ROWS:
-            first, last = first + _STEP_ROWS, last + _STEP_ROWS
-        else:
-            continue
-        window = values[first:last]
-        mean, deviation = float(window.mean()), float(window.std()) or 1e-6
-    return scores
+    row = np.arange(1, len(values))
+    first = np.maximum(0, (row - _WINDOW_ROWS) // _STEP_ROWS) * _STEP_ROWS
+    last = np.minimum(row, first + _WINDOW_ROWS)
+    # long doubles, and sums of what is left of the mean: the tails are looked at in their twelfth digit
+    centred = (values - values.mean()).astype(np.longdouble)
+    sums, squares = (np.append(0, np.cumsum(terms)) for terms in (centred, centred**2))
+    mean = (sums[last] - sums[first]) / (last - first)
+    variance = (squares[last] - squares[first]) / (last - first) - mean**2
+    deviation = np.sqrt(np.maximum(variance, 0))
+    deviation = np.where(deviation < _FLAT, _FLAT, deviation)
+    distance = (np.abs(centred[1:] - mean) / deviation / np.sqrt(2)).astype(float)
+    # NAB keeps twelve digits in its files, and so makes equal what is nearly certain
+    scores = [round(1 - 0.5 * math.erfc(one), 12) for one in distance.tolist()]
+    return np.array([0.0, *scores])
