@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -308,132 +307,9 @@ def test_a_closed_pipe_ends_the_list_quietly(home: Path) -> None:
     assert done.stderr == b""
 
 
-@pytest.fixture
-def own_home(tmp_path: Path) -> Path:
-    """Two ended runs to change at will."""
-    home = tmp_path / "home"
-    folders.write_run(home, run_id=DONE, seconds=2)
-    folders.write_run(home, run_id=FAILED, seconds=2, started=folders.STARTED + 1500)
-    return home
-
-
-def test_tags_notes_and_names_are_added_later(own_home: Path) -> None:
-    answer = jobmeter(
-        own_home, "tag", "last", "exp=base line", "k-", "--note", "look here", "--name", "second"
-    )
-    assert (answer.code, answer.text) == (0, f"{FAILED}  exp=base line\n")
-    run = json.loads(jobmeter(own_home, "ls", "--json", "-n", "1").out)[0]
-    assert (run["tags"], run["notes"], run["name"]) == ({"exp": "base line"}, ["look here"], "second")
-    assert jobmeter(own_home, "ls", "-c", "id", "-f", 'tag.exp="base line"').text.split()[1:] == [FAILED]
-
-
-def test_a_removed_run_can_be_restored(own_home: Path) -> None:
-    assert jobmeter(own_home, "rm", "last", DONE).text == f"removed {FAILED}\nremoved {DONE}\n"
-    assert jobmeter(own_home, "ls", "--json").out == b"[]\n"
-    assert (
-        jobmeter(own_home, "rm", "--restore", DONE, "--json").out
-        == b'{\n  "restored": [\n    "%s"\n  ]\n}\n' % DONE.encode()
-    )
-    assert jobmeter(own_home, "ls", "-c", "id").text.split()[1:] == [DONE]
-
-
-def test_an_unknown_run_among_those_to_remove_removes_none(own_home: Path) -> None:
-    assert jobmeter(own_home, "rm", DONE, "nosuch").code == 2
-    assert len(json.loads(jobmeter(own_home, "ls", "--json").out)) == 2
-
-
 def test_a_live_run_is_not_removed(home: Path) -> None:
     answer = jobmeter(home, "rm", LIVE)
     assert (answer.code, answer.complaint.splitlines()[0]) == (2, f"jobmeter: run {LIVE} is running")
-
-
-def test_gc_keeps_what_it_is_told_to(own_home: Path) -> None:
-    planned = jobmeter(own_home, "gc", "--keep", "1", "--dry-run").text.splitlines()
-    assert planned[0] == f"would delete {DONE}"
-    assert planned[-1].startswith("nothing was done: 1 to delete, 0 to empty from the bin, ")
-    assert len(json.loads(jobmeter(own_home, "ls", "--json").out)) == 2
-    done = json.loads(jobmeter(own_home, "gc", "--keep", "1", "--json").out)
-    assert (done["removed"], done["dry_run"]) == ([DONE], False)
-    assert done["freed_bytes"] > 1000
-    assert jobmeter(own_home, "ls", "-c", "id").text.split()[1:] == [FAILED]
-
-
-def test_a_bundle_is_one_file_that_is_not_overwritten(own_home: Path, tmp_path: Path) -> None:
-    target = tmp_path / "run.tar.gz"
-    assert jobmeter(own_home, "bundle", "last", "-o", str(target)).text == f"{target}\n"
-    with tarfile.open(target) as archive:
-        assert f"{FAILED}/run.jsonl" in archive.getnames()
-    again = jobmeter(own_home, "bundle", "last", "-o", str(target))
-    assert (again.code, again.complaint.splitlines()[0]) == (2, f"jobmeter: {target} is there already")
-    assert json.loads(jobmeter(own_home, "bundle", "last", "-o", str(target), "--force", "--json").out)[
-        "path"
-    ] == str(target)
-
-
-BAD: list[tuple[list[str | bytes], str]] = [
-    (["show", "nosuch"], "unknown run: nosuch"),
-    (["show", "20261115T10"], "several runs begin with 20261115T10"),
-    (["show", "/etc"], "/etc is not a run folder"),
-    (["show", b"caf\xe9"], "unknown run: caf\\udce9"),
-    (["logs", "nosuch"], "unknown run: nosuch"),
-    (["logs", "last", "-n", "-1"], "-n needs a number of lines from 0 up, not -1"),
-    (["ls", "-n", "-1"], "-n needs a number of runs from 0 up, not -1"),
-    (["ls", "-c", "colour"], "cannot show colour: unknown field"),
-    (["ls", "-c", ""], "-c needs at least one field"),
-    (["ls", "--sort", "colour"], "cannot sort by colour: unknown field"),
-    (["ls", "--filter", "wall>"], "cannot read the filter at column 6: a value is missing after >"),
-    (["ls", "--filter", b"wall>\xff"], "cannot read the filter at column 6: wall is a span of time"),
-    (["ls", "--home", "/etc/passwd"], "cannot read the runs in /etc/passwd: not a directory"),
-    (["pp", "/nonexistent"], "cannot read /nonexistent: no such file or directory"),
-    (["pp", b"/nonexistent\xff"], "cannot read /nonexistent\\udcff: no such file or directory"),
-    (["pp", "/etc"], "/etc is a directory"),
-    (["pp", "/etc/passwd"], "/etc/passwd holds no JSON"),
-    (["pp", "/bin/true"], "/bin/true holds no JSON"),
-    (["measurements", "nosuch"], "no measurement begins with nosuch"),
-    (["tag", "nosuch", "a=b"], "unknown run: nosuch"),
-    (["tag", "last", "word"], "cannot read the tag word"),
-    (["tag", "last", "=v"], "a tag needs a name without '=': ''"),
-    (["tag", "last", "--note", " "], "a note needs some text"),
-    (["rm", "nosuch"], "unknown run: nosuch"),
-    (["rm", "--restore", "nosuch"], "no run nosuch in the bin"),
-    (["gc"], "gc needs to know what to keep"),
-    (["gc", "--keep", "soon"], "cannot keep soon"),
-    (["gc", "--keep", "50%"], "cannot keep 50%"),
-    (["bundle", "nosuch"], "unknown run: nosuch"),
-    (["bundle", "last", "-o", "/proc/nowhere/x"], "cannot write /proc/nowhere/x: no such file or directory"),
-]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"), BAD, ids=[" ".join(map(ascii, arguments)) for arguments, _ in BAD]
-)
-def test_bad_input_is_answered_in_a_sentence(home: Path, arguments: list[str | bytes], sentence: str) -> None:
-    answer = jobmeter(home, *arguments)
-    assert answer.code == 2
-    assert answer.out == b""
-    assert answer.complaint.splitlines()[0] == f"jobmeter: {sentence}"
-    assert "Traceback" not in answer.complaint
-
-
-def test_an_unknown_option_is_refused(home: Path) -> None:
-    answer = jobmeter(home, "ls", "--nosuch")
-    assert (answer.code, answer.out) == (2, b"")
-    assert answer.complaint == "jobmeter: unknown option: --nosuch\nhint: see: jobmeter ls --help\n"
-
-
-@pytest.mark.parametrize("words", [("--home", "{}"), ("--home={}",)])
-def test_the_home_may_stand_before_the_command(home: Path, words: tuple[str, ...]) -> None:
-    answer = jobmeter(home.parent / "another", *(word.format(home) for word in words), "ls", "-c", "id")
-    assert (answer.code, answer.text.split()[0:2]) == (0, ["RUN", EVIL])
-
-
-def test_a_home_without_a_command_is_told_where_it_belongs(home: Path) -> None:
-    answer = jobmeter(home, "--home", str(home))
-    assert (answer.code, answer.out) == (2, b"")
-    assert answer.complaint == (
-        "jobmeter: --home stands where a command is expected\n"
-        "hint: options follow the command, as in jobmeter ls --home DIR\n"
-    )
 
 
 def test_garbage_in_run_folders_costs_only_itself(tmp_path: Path) -> None:
