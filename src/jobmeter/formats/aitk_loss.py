@@ -4,6 +4,7 @@ What misleads: SQLite keeps NaN as NULL, so a loss that became NaN is absent her
 steps beyond the checkpoint, so only the last life of a step is there.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -65,8 +66,6 @@ def parse(path: Path) -> Iterable[Imported]:
 
 def digest(steps: Iterable[Step]) -> str:
     """Hash the steps, not the file: a checkpoint of the write-ahead log moves its bytes."""
-    import hashlib
-
     total = hashlib.sha256()
     for step in steps:
         total.update(json.dumps([step.step, step.timestamp, sorted(step.metrics.items())]).encode())

@@ -12,11 +12,12 @@ def digest(paths: Iterable[Path]) -> str:
     """Hash the content of files in the order given; their names and places do not count."""
     total = hashlib.sha256()
     for path in paths:
-        total.update(_hash_of(path))
+        total.update(hash_of(path))
     return total.hexdigest()
 
 
-def _hash_of(path: Path) -> bytes:
+def hash_of(path: Path) -> bytes:
+    """Hash the content of one file, however large."""
     found = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(_BLOCK_BYTES):
@@ -46,6 +47,11 @@ def whole_lines(head: bytes) -> list[str]:
     parts = decoded(head).splitlines()
     cut = len(parts) > 1 and not head.endswith((b"\n", b"\r"))
     return parts[:-1] if cut else parts
+
+
+def if_file(path: Path) -> Path | None:
+    """Give a path back where it is a file."""
+    return path if path.is_file() else None
 
 
 def existing(*paths: Path) -> tuple[Path, ...]:

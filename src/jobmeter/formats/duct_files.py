@@ -8,11 +8,10 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobmeter.formats import duct_usage, loose_json
+from jobmeter.formats import content, duct_usage, loose_json
 
 INFO_SUFFIX = "info.json"
 USAGE_SUFFIXES = ("usage.jsonl", "usage.json")
-_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,16 +32,8 @@ class Files:
         """Hash what was measured; the same run has the same hash under any name."""
         total = hashlib.sha256()
         for path in (self.info, self.usage):
-            total.update(_hash_of(path) if path is not None and path.stat().st_size else b"-")
+            total.update(content.hash_of(path) if path is not None and path.stat().st_size else b"-")
         return total.hexdigest()
-
-
-def _hash_of(path: Path) -> bytes:
-    content = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK_BYTES):
-            content.update(block)
-    return content.digest()
 
 
 def is_info(path: Path) -> bool:
@@ -58,7 +49,7 @@ def is_info(path: Path) -> bool:
 def find(path: Path) -> Files:
     """Find the files that belong to an info or usage file."""
     prefix = _prefix(path)
-    info = path if is_info(path) else _existing(path.with_name(prefix + INFO_SUFFIX))
+    info = path if is_info(path) else content.if_file(path.with_name(prefix + INFO_SUFFIX))
     usage = path if info != path else _first_existing(path, prefix)
     if info is None and usage is not None:
         info = next((lone for lone in _lone_infos(path.parent) if _agree(lone, usage)), None)
@@ -68,8 +59,8 @@ def find(path: Path) -> Files:
         prefix=prefix,
         info=info,
         usage=usage,
-        stdout=_existing(path.with_name(prefix + "stdout")),
-        stderr=_existing(path.with_name(prefix + "stderr")),
+        stdout=content.if_file(path.with_name(prefix + "stdout")),
+        stderr=content.if_file(path.with_name(prefix + "stderr")),
     )
 
 
@@ -78,10 +69,6 @@ def _prefix(path: Path) -> str:
         if path.name.endswith(suffix):
             return path.name[: -len(suffix)]
     return path.stem
-
-
-def _existing(path: Path) -> Path | None:
-    return path if path.is_file() else None
 
 
 def _first_existing(beside: Path, prefix: str) -> Path | None:
@@ -96,7 +83,7 @@ def _lone_infos(folder: Path) -> list[Path]:
 
 def _lone_usages(folder: Path) -> list[Path]:
     found = sorted(path for suffix in USAGE_SUFFIXES for path in folder.glob(f"*{suffix}"))
-    return [path for path in found if _existing(path.with_name(_prefix(path) + INFO_SUFFIX)) is None]
+    return [path for path in found if content.if_file(path.with_name(_prefix(path) + INFO_SUFFIX)) is None]
 
 
 def _agree(info: Path, usage: Path) -> bool:

@@ -63,17 +63,12 @@ def imported(
             joined.setdefault((point.step, point.timestamp), {})[point.name] = point.value
     if not run.run_id and not joined:
         raise UsageError(f"{sources[0].name}: no metric in it", hint="give a folder of mlruns")
-    steps = [
-        Step(timestamp=timestamp, step=step, rank=0, source=format_name, metrics=joined[step, timestamp])
-        # in order of time: a run that was resumed went back to an earlier step
-        for step, timestamp in sorted(joined, key=lambda place: (place[1], place[0]))
-    ]
     status = _STATUS.get(run.status)
     told = training.Told(
         format=format_name,
         digest=_digest(run, sources),
         sources=sources,
-        steps=steps,
+        steps=_steps(joined, format_name),
         windows=gauges.windows,
         definitions=gauges.definitions,
         summary=gauges.summary,
@@ -93,6 +88,15 @@ def imported(
         else {"status": f"MLflow says {run.status or 'nothing'}: nothing tells how it ended"},
     )
     return training.imported(told)
+
+
+def _steps(joined: dict[tuple[int, float], dict[str, int | float]], source: str) -> list[Step]:
+    """Put the steps in order of time: a run that was resumed went back to an earlier step."""
+    places = sorted(joined, key=lambda place: (place[1], place[0]))
+    return [
+        Step(timestamp=timestamp, step=step, rank=0, source=source, metrics=joined[step, timestamp])
+        for step, timestamp in places
+    ]
 
 
 def _digest(run: Stored, sources: tuple[Path, ...]) -> str:

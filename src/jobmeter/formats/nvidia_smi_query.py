@@ -50,16 +50,6 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "pcie_rx": ("PCI/Rx Throughput",),
     "pcie_tx": ("PCI/Tx Throughput",),
 }
-_UNITS = {
-    "%": 1,
-    "C": 1,
-    "W": 1,
-    "MiB": 1 << 20,
-    "MB": 1 << 20,
-    "MHz": 1_000_000,
-    "KB/s": 1000,
-    "MB/s": 1_000_000,
-}
 
 
 def sniff(head: bytes, _name: str) -> float:
@@ -156,7 +146,9 @@ def _windows(path: Path) -> Iterator[Window | None]:
 def _values(gpu: _Gpu) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for name, places in _PLACES.items():
-        value = next((v for place in places if (v := _value(gpu.fields.get(place, ""))) is not None), None)
+        value = next(
+            (v for place in places if (v := nvsmi_keys.value(gpu.fields.get(place, ""))) is not None), None
+        )
         if value is not None:
             found[name] = value
     return found
@@ -174,7 +166,7 @@ def _labels(gpu: _Gpu, place: int) -> dict[str, Value]:
 def _processes(gpu: _Gpu) -> monitorlog.Values:
     found: monitorlog.Values = {}
     for process in gpu.processes:
-        pid, size = process.get("Process ID", ""), _value(process.get("Used GPU Memory", ""))
+        pid, size = process.get("Process ID", ""), nvsmi_keys.value(process.get("Used GPU Memory", ""))
         if not pid.isdecimal():
             continue
         if size is not None:
@@ -182,11 +174,3 @@ def _processes(gpu: _Gpu) -> monitorlog.Values:
         if not quantity.is_absent(process.get("Name", "")):
             found["nvsmi_proc_name", pid] = process["Name"]
     return found
-
-
-def _value(text: str) -> Value | None:
-    digits, _, unit = text.partition(" ")
-    number, factor = quantity.number(digits), _UNITS.get(unit.strip())
-    if number is None or factor is None:
-        return None
-    return number if factor == 1 else round(number * factor)

@@ -16,7 +16,6 @@ from jobmeter.model.run import Value
 from jobmeter.model.view import Window
 
 ORIGIN = "nvidia_smi_xml"
-_MIB, _MHZ, _KB = 1 << 20, 1_000_000, 1000
 _PATHS: dict[str, tuple[str, ...]] = {
     "util": ("utilization/gpu_util",),
     "mem_util": ("utilization/memory_util",),
@@ -47,17 +46,6 @@ _PATHS: dict[str, tuple[str, ...]] = {
     "fan": ("fan_speed",),
     "pcie_rx": ("pci/rx_util",),
     "pcie_tx": ("pci/tx_util",),
-}
-_UNITS = {
-    "%": 1,
-    "C": 1,
-    "W": 1,
-    "MiB": _MIB,
-    "MB": _MIB,
-    "GiB": 1 << 30,
-    "MHz": _MHZ,
-    "KB/s": _KB,
-    "MB/s": _KB * _KB,
 }
 _DOCUMENT = re.compile(r"<nvidia_smi_log\b.*?</nvidia_smi_log>", re.DOTALL)
 _MOST_BYTES = 256 << 20
@@ -132,7 +120,7 @@ def _window(root: ET.Element, number: float, made: nvsmi_keys.Windows) -> Window
 def _values(element: ET.Element) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for name, paths in _PATHS.items():
-        value = next((v for path in paths if (v := _value(_text(element, path))) is not None), None)
+        value = next((v for path in paths if (v := nvsmi_keys.value(_text(element, path))) is not None), None)
         if value is not None:
             found[name] = value
     return found
@@ -165,7 +153,7 @@ def _throttle_reasons(gpu: ET.Element) -> dict[str, int]:
 def _processes(gpu: ET.Element) -> monitorlog.Values:
     found: monitorlog.Values = {}
     for process in gpu.iterfind("processes/process_info"):
-        pid, size = _text(process, "pid"), _value(_text(process, "used_memory"))
+        pid, size = _text(process, "pid"), nvsmi_keys.value(_text(process, "used_memory"))
         if not pid.isdecimal():
             continue
         if size is not None:
@@ -178,12 +166,3 @@ def _processes(gpu: ET.Element) -> monitorlog.Values:
 def _text(element: ET.Element, path: str) -> str:
     text = (element.findtext(path) or "").strip()
     return "" if quantity.is_absent(text) else text
-
-
-def _value(text: str) -> Value | None:
-    digits, _, unit = text.partition(" ")
-    number = quantity.number(digits)
-    factor = _UNITS.get(unit.strip())
-    if number is None or factor is None:
-        return None
-    return round(number * factor) if factor != 1 else number

@@ -5,7 +5,7 @@ Sums over GPUs are made per window and only where every GPU of the window says t
 
 from collections.abc import Mapping, Sequence
 
-from jobmeter.formats import monitorlog
+from jobmeter.formats import monitorlog, quantity
 from jobmeter.formats.monitorlog import counter, gauge, label
 from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
 from jobmeter.model.run import Value
@@ -73,6 +73,29 @@ _LONGEST_GAP_SECONDS = 300
 """What a GPU drew in a longer gap is not known."""
 INSTANCE_MARK = "/"
 """In the name of a MIG instance, after that of its GPU, whose sums it is part of."""
+
+
+_UNITS = {
+    "%": 1,
+    "C": 1,
+    "W": 1,
+    "MiB": 1 << 20,
+    "MB": 1 << 20,
+    "GiB": 1 << 30,
+    "MHz": 1_000_000,
+    "KB/s": 1000,
+    "MB/s": 1_000_000,
+}
+"""What the tool writes behind its numbers; its MB are 1,048,576 bytes."""
+
+
+def value(text: str) -> Value | None:
+    """Read a number with its unit in base units; None where it is none, or of a unit nobody knows."""
+    digits, _, unit = text.partition(" ")
+    number, factor = quantity.number(digits), _UNITS.get(unit.strip())
+    if number is None or factor is None:
+        return None
+    return number if factor == 1 else round(number * factor)
 
 
 class Windows:

@@ -98,8 +98,21 @@ def imported(told: Told) -> Imported:
     ended_at = told.ended_at
     if ended_at is None and told.status is not None:
         ended_at = seen.last_timestamp
+    return Imported(
+        format=told.format,
+        digest=told.digest,
+        run=_run(told, seen, started_at, ended_at),
+        sources=told.sources,
+        windows=told.windows,
+        steps=told.steps,
+        events=told.events,
+        outputs=told.outputs,
+    )
+
+
+def _run(told: Told, seen: Survey, started_at: float | None, ended_at: float | None) -> Run:
     run_id = identify(started_at, told.digest)
-    run = Run(
+    return Run(
         run_id=run_id,
         job_id=run_id,
         status=told.status or Status.LOST,
@@ -122,16 +135,6 @@ def imported(told: Told) -> Imported:
         outputs=tuple(Output(stream=stream, mode="captured", path=stream) for stream in told.outputs),
         definitions=told.definitions,
         context={key: value for key, value in told.context.items() if value not in (None, {}, [], "")},
-    )
-    return Imported(
-        format=told.format,
-        digest=told.digest,
-        run=run,
-        sources=told.sources,
-        windows=told.windows,
-        steps=told.steps,
-        events=told.events,
-        outputs=told.outputs,
     )
 
 

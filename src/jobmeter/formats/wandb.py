@@ -136,8 +136,8 @@ def _find(path: Path) -> _Files:
 
 
 def _files(folder: Path, prefix: str, log: Path | None) -> _Files:
-    found = {name: _existing(folder / (prefix + name)) for name in _NAMES}
-    output = _existing(folder / OUTPUT) if folder.name == "files" else None
+    found = {name: content.if_file(folder / (prefix + name)) for name in _NAMES}
+    output = content.if_file(folder / OUTPUT) if folder.name == "files" else None
     return _Files(
         log=log,
         metadata=found[METADATA],
@@ -145,10 +145,6 @@ def _files(folder: Path, prefix: str, log: Path | None) -> _Files:
         config=found[CONFIG],
         output=output if output is not None and output.stat().st_size else None,
     )
-
-
-def _existing(path: Path) -> Path | None:
-    return path if path.is_file() else None
 
 
 def _record(path: Path | None) -> Record:
