@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
 from jobmeter.model import metrics
-from jobmeter.model.measurement import Kind, Scope
+from jobmeter.model.measurement import Kind, Measurement, Scope
 from jobmeter.model.report import LogError
 from jobmeter.model.run import Run
 from jobmeter.model.steps import Steps
@@ -21,6 +21,14 @@ from jobmeter.stores import Store
 NEAR_SECONDS = 60.0
 """A reading further away says nothing of a moment."""
 
+_UNASKED = frozenset(
+    (
+        *("utime", "stime", "task_clock", "minflt", "rchar", "wchar", "vsz_total", "mem_cached"),
+        *("maxrss", "maxrss_floor", "hwm_total", "hwm_bound", "mem_peak", "outer_mem_peak"),
+        *("rx", "tx", "net_rx", "net_tx", "net_receive", "net_transmit", "outer_io_read", "outer_io_write"),
+    )
+)
+"""Quantities of the whole job that no detector looks at over time: what they come to is in the run's summary."""
 _ASKED = frozenset(
     (
         *(metrics.LOSS, metrics.EVAL_LOSS, metrics.LR, metrics.GRAD_NORM, metrics.LOSS_SCALE),
@@ -71,9 +79,8 @@ def light(store: Store, known: Facts) -> RunView:
 def whole(store: Store, known: Facts) -> RunView:
     """Show a run as analysis needs it."""
     run = known.run
-    keys = [key for key, definition in run.definitions.items() if definition.scope is not Scope.PROCESS]
-    numbers = [key for key in keys if run.definitions[key].kind in (Kind.GAUGE, Kind.COUNTER)]
-    found = store.series(run.run_id, numbers, counters=runs.counters_of(run)) if numbers else []
+    keys = [key for key, definition in run.definitions.items() if _is_told(definition)]
+    found = store.series(run.run_id, keys, counters=runs.counters_of(run)) if keys else []
     series = {(one.key, one.instance): one for one in found}
     plain = light(store, known)
     return dataclasses.replace(
@@ -82,6 +89,14 @@ def whole(store: Store, known: Facts) -> RunView:
         events=_with_events_beside(store, plain.events, known.beside),
         steps=_steps(store, run),
         log_errors=with_memory(_errors(known), memory_of(series)),
+    )
+
+
+def _is_told(definition: Measurement) -> bool:
+    """Tell whether detectors look at a key over time."""
+    number = definition.kind in (Kind.GAUGE, Kind.COUNTER)
+    return (
+        number and definition.scope is not Scope.PROCESS and definition.key.partition("_")[2] not in _UNASKED
     )
 
 

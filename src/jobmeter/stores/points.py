@@ -247,11 +247,13 @@ class PointReader:
         found: dict[columns.Name, _Points] = {}
         wanted = None if keys is None else json.dumps(sorted(keys))
         sealed = rows.select(self._connection, _CHUNKS, (self._run_id, wanted, *between), list[_ChunkRow])
-        decode = arrays.decoder(sum(row[2] for row in sealed))
-        for key, instance, _, times_id, spans_id, blob in sealed:
+        count = sum(row[2] for row in sealed)
+        decode = arrays.decoder(count)
+        columns_found = arrays.all_of([row[-1] for row in sealed], count)
+        for (key, instance, _, times_id, spans_id, _), values in zip(sealed, columns_found, strict=True):
             spans = self._axis(spans_id, decode) if key in counters and spans_id is not None else None
             points = found.setdefault((key, instance), _Points())
-            points.add(times_id, self._axis(times_id, decode), decode(blob), spans)
+            points.add(times_id, self._axis(times_id, decode), values, spans)
         windows, young = self._tail()
         for column in columns.columns(windows):
             if column.name[1] in young or (keys is not None and column.name[0] not in keys):
