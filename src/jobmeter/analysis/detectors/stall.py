@@ -25,6 +25,14 @@ from jobmeter.model.view import Event, RunView
 LEAST_SECONDS = 30.0
 IDLE = {"cores": 0.02, "bytes_per_second": 16384.0, "percent": 2.0, "bytes": 0.0}
 """Up to so much is nothing, by unit."""
+_HARDLY = 0.02
+"""Of the CPU the job uses when it works: up to so much is nothing too."""
+_BLIP = 0.1
+_BLIP_CELLS = 3
+_MOSTLY = 0.8
+"""A blip is so short and uses no more of the CPU than that; so much of a pause is idle."""
+_CLOSING_SECONDS = 5.0
+"""What a job that is ended does last does not count."""
 _WORKED_CPU_SECONDS = 2.0
 _WORKED_CORES = 0.1
 _FEW = 3
@@ -70,24 +78,41 @@ def _pauses(view: RunView) -> list[Pause]:
         return []
     looked_at = tuple(dict.fromkeys(curve.resource for curve in curves))
     idle = np.logical_and.reduce([_idle_at(cpu.times, curve) for curve in curves])
+    closing_seconds = max(_CLOSING_SECONDS, 2 * cpu.step_seconds)
     found = []
-    for first, last in _stretches(idle):
-        begin = cpu.begin if first == 0 else float(cpu.times[first - 1])
-        pause = Pause(begin, float(cpu.times[last - 1]), last == len(cpu), looked_at)
-        if pause.seconds >= LEAST_SECONDS and _worked(cpu, first):
-            found.append(pause)
+    for first, last in _stretches(idle, cpu.values <= _BLIP * _working_level(cpu)):
+        begin, end = (cpu.begin if first == 0 else float(cpu.times[first - 1])), float(cpu.times[last - 1])
+        if end - begin >= LEAST_SECONDS and _worked(cpu, first):
+            found.append(Pause(begin, end, cpu.end - end <= closing_seconds, looked_at))
     return found
 
 
 def _idle_at(times: Floats, curve: Curve) -> NDArray[np.bool_]:
     """Say for each of these moments whether a curve shows nothing."""
     place = np.minimum(np.searchsorted(curve.times, times), len(curve) - 1)
-    return curve.values[place] <= IDLE[curve.unit]
+    nothing = IDLE[curve.unit]
+    if curve.resource is Resource.CPU:
+        nothing = max(nothing, _HARDLY * _working_level(curve))
+    return curve.values[place] <= nothing
 
 
-def _stretches(idle: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+def _working_level(cpu: Curve) -> float:
+    """Give the CPU a job uses when it uses any."""
+    busy = cpu.values[cpu.values > IDLE[cpu.unit]]
+    return float(np.median(busy)) if len(busy) else 0.0
+
+
+def _stretches(idle: NDArray[np.bool_], quiet: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Give where idleness begins and ends; the blips of a heartbeat in it do not end it."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], idle, [False])).astype(np.int8)))
-    yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+    joined: list[tuple[int, int]] = []
+    for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        before = joined[-1][1] if joined else -1
+        if joined and first - before <= _BLIP_CELLS and quiet[before:first].all():
+            joined[-1] = (joined[-1][0], last)
+        else:
+            joined.append((first, last))
+    yield from (one for one in joined if idle[slice(*one)].mean() >= _MOSTLY)
 
 
 def _worked(cpu: Curve, cells: int) -> bool:

@@ -84,6 +84,29 @@ def test_pauses_that_come_again_and_again_are_how_the_job_works() -> None:
     assert len(look(curves.cpu((WORK + REST) * 5), status=Status.FAILED)) == 1
 
 
+def test_the_heartbeat_of_a_tracker_does_not_hide_a_hang() -> None:
+    hung = np.array([4.0] * 60 + [0.01] * 200)
+    hung[65::15] = 0.3
+    chatter = np.zeros(260)
+    chatter[70::20] = 1.0 * MIB
+    [found] = look(curves.cpu(hung), curves.rate("wait_read_bytes", chatter), status=Status.KILLED)
+    assert found.figures["seconds"] == 200.0
+
+
+def test_a_job_that_works_a_little_again_and_again_goes_on() -> None:
+    cores = np.array([1.0] * 60 + [0.0] * 300)
+    cores[62::6] = 1.0
+    assert lived(cores.tolist(), status=Status.KILLED) == []
+    flicker = np.array([1.0] * 60 + [0.0] * 300)
+    flicker[60::2] = 0.09
+    assert lived(flicker.tolist(), status=Status.KILLED) == []
+
+
+def test_what_a_job_does_while_it_is_ended_is_not_work() -> None:
+    [found] = lived([*WORK, *REST, 0.6, 0.4], status=Status.KILLED)
+    assert found.severity is Severity.CRITICAL
+
+
 def test_a_short_pause_is_nothing() -> None:
     assert look(curves.cpu(WORK + [0.0] * 20 + WORK)) == []
 
