@@ -54,17 +54,22 @@ def _of_channel(run: Run, channel: logs.Channel) -> list[LogError]:
     )
 
 
-def read_file(path: Path) -> tuple[LogError, ...]:
-    """Read the errors in a log file, plain or compressed."""
+def read_file(
+    path: Path, *, first_bytes: int = FIRST_BYTES, last_bytes: int = LAST_BYTES
+) -> tuple[LogError, ...]:
+    """Read the errors in the first and the last bytes of a log file, plain or compressed."""
     try:
-        errors, cut_bytes = _errors(_file_blocks(path), _unknown)
+        errors, cut_bytes = _errors(_file_blocks(path), _unknown, first_bytes, last_bytes)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {reason_of(error)}") from None
-    return tuple(_with_notice(errors, cut_bytes, None))
+    return tuple(_with_notice(errors, cut_bytes, None, first_bytes))
 
 
 def _errors(
-    blocks: Iterator[tuple[int, bytes]], arrived_at: "output_steps.ArrivedAt"
+    blocks: Iterator[tuple[int, bytes]],
+    arrived_at: "output_steps.ArrivedAt",
+    first_bytes: int = FIRST_BYTES,
+    last_bytes: int = LAST_BYTES,
 ) -> tuple[list[LogError], int]:
     """Feed a reader with the first and the last bytes of a stream; say how many were passed over."""
     reader = ErrorReader()
@@ -72,12 +77,12 @@ def _errors(
     held_bytes = cut_bytes = end = 0
     for offset, block in blocks:
         end = offset + len(block)
-        if held_bytes == 0 and offset < FIRST_BYTES:
+        if held_bytes == 0 and offset < first_bytes:
             reader.feed(block, arrived_at, offset)
             continue
         last.append(_Part(offset, block))
         held_bytes += len(block)
-        while held_bytes - len(last[0].data) >= LAST_BYTES:
+        while held_bytes - len(last[0].data) >= last_bytes:
             held_bytes -= len(last[0].data)
             cut_bytes += len(last.pop(0).data)
     for part in last:
@@ -86,7 +91,9 @@ def _errors(
     return reader.take(), cut_bytes
 
 
-def _with_notice(errors: list[LogError], cut_bytes: int, stream: str | None) -> list[LogError]:
+def _with_notice(
+    errors: list[LogError], cut_bytes: int, stream: str | None, offset: int = FIRST_BYTES
+) -> list[LogError]:
     if not cut_bytes:
         return errors
     notice = LogError(
@@ -94,7 +101,7 @@ def _with_notice(errors: list[LogError], cut_bytes: int, stream: str | None) -> 
         type="jobmeter",
         message=f"{format_bytes(cut_bytes)} in the middle of this output were not searched for errors",
         fields={"not_searched_bytes": cut_bytes},
-        offset=FIRST_BYTES,
+        offset=offset,
         stream=stream,
     )
     return sorted([*errors, notice], key=lambda error: error.offset or 0)
