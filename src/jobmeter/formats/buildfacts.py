@@ -35,13 +35,12 @@ _GLOBAL = "global"
 _STARTING = re.compile(r'starting build "([^"\n]+)"')
 _TOLD = re.compile(
     r"^(?:(ID|STATUS|CREATE_TIME|DURATION|BUILD FAILURE)|ERROR(?=: (?:build step \d|failed to solve|.*exceeded)))"
-    r": *(\S.*?)\s*$",
+    r": *(\S.*)$",
     re.MULTILINE,
 )
 """The last words; an ERROR without a name is the build's own, not one of the many tools it ran."""
-_TABLE = re.compile(
-    r"^ID  +CREATE_TIME  +DURATION .*STATUS\s*\n(\S+)  +(\S+)  +(\S+) .*?(\S+)\s*$", re.MULTILINE
-)
+_TABLE = re.compile(r"^ID  +CREATE_TIME  +DURATION .*STATUS\s*\n(\S.*)$", re.MULTILINE)
+_TABLE_CELLS = 4
 _DURATION = re.compile(r"(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?")
 _SECTION = re.compile(r"^(DONE|ERROR)\s*$", re.MULTILINE)
 _SECTIONS = {"DONE": SUCCESS, "ERROR": "FAILURE"}
@@ -139,10 +138,11 @@ def from_description(document: Mapping[str, object]) -> BuildFacts:
 def from_log(text: str) -> BuildFacts:
     """Read what stands around the log of `gcloud builds submit`."""
     starting = _STARTING.search(text)
-    told = dict(_TOLD.findall(text[-_LATEST:]))
-    row = _TABLE.search(text[-_LATEST:])
-    if row is not None:
-        told |= {"ID": row[1], "CREATE_TIME": row[2], "DURATION": row[3], "STATUS": row[4]}
+    told = {name: value.strip() for name, value in _TOLD.findall(text[-_LATEST:])}
+    table = _TABLE.search(text[-_LATEST:])
+    row = table[1].split() if table is not None else []
+    if len(row) >= _TABLE_CELLS:
+        told |= {"ID": row[0], "CREATE_TIME": row[1], "DURATION": row[2], "STATUS": row[-1]}
     error = told.get("BUILD FAILURE") or told.get("")
     failed = _FAILED_STEP.search(error or "")
     sections = _SECTION.findall(text[-_LATEST:]) if starting is not None else []

@@ -14,6 +14,8 @@ from jobmeter.formats import loose_json
 
 START, END = "BUILD_STATS_JSON_START", "BUILD_STATS_JSON_END"
 _LARGEST_BLOCK = 1 << 25
+_LONGEST_PREFIX = 1 << 16
+"""How far back the beginning of a line is looked for."""
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 _PREFIX = re.compile(
@@ -60,13 +62,14 @@ def is_sample(document: object) -> bool:
 
 def _segments(text: str) -> Iterator[list[str]]:
     """Cut out what follows each START, up to the next one or an END: as written, and of one writer only."""
-    place = text.find(START)
+    place, after = text.find(START), 0
     while place >= 0:
         following = text.find(START, place + len(START))
-        begin = max(text.rfind("\n", 0, place), text.rfind("\r", 0, place)) + 1
+        near = max(place - _LONGEST_PREFIX, after)
+        begin = max(text.rfind("\n", near, place), text.rfind("\r", near, place), near - 1) + 1
         end = len(text) if following < 0 else following
         yield _bodies(text[begin : min(end, place + _LARGEST_BLOCK)])
-        place = following
+        place, after = following, place + len(START)
 
 
 def _bodies(segment: str) -> list[str]:
@@ -81,11 +84,12 @@ def _bodies(segment: str) -> list[str]:
 
 def _cleaned(line: str) -> Line:
     """Cut everything off a line that others put before it."""
-    rest, writer = _ANSI.sub("", line) if "\x1b" in line else line, ""
-    while (prefix := _PREFIX.match(rest)) is not None:
+    plain = _ANSI.sub("", line) if "\x1b" in line else line
+    writer, begin = "", 0
+    while (prefix := _PREFIX.match(plain, begin)) is not None:
         writer += prefix["step"] or prefix["vertex"] or prefix["service"] or ""
-        rest = rest[prefix.end() :]
-    return writer, rest
+        begin = prefix.end()
+    return writer, plain[begin:]
 
 
 def _whole(bodies: list[str]) -> list[Sample] | None:

@@ -240,6 +240,15 @@ def test_old_logs_end_in_a_table() -> None:
     assert (facts.build_id, facts.status, facts.working_seconds) == ("ab-1", "SUCCESS", 3723)
 
 
+def test_a_table_without_a_row_says_nothing() -> None:
+    text = "ID                CREATE_TIME                DURATION  SOURCE     IMAGES  STATUS\nsee above\n"
+    assert buildfacts.from_log(text).as_record() == {}
+
+
+def test_a_line_without_a_beginning_does_no_harm() -> None:
+    assert buildlog.find_samples("x" * 100_000 + builds.block({"samples": TWO})) == TWO
+
+
 def test_the_error_of_a_build_is_told_from_those_of_its_tools() -> None:
     noise = 'starting build "x"\nERROR: pip\'s dependency resolver does not like this\n'
     assert buildfacts.from_log(noise + "DONE\n").status == "SUCCESS"
