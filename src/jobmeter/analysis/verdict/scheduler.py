@@ -16,6 +16,7 @@ _CAUSES = {
     "REVOKED": (Cause.KILLED_SIGNAL, "the job was withdrawn"),
 }
 _STATES = {Status.CANCELLED: "CANCELLED"}
+_OWN = "jobmeter"
 _YIELDS = frozenset((Cause.TIMEOUT, Cause.KILLED_SIGNAL))
 
 
@@ -45,6 +46,8 @@ def _state(view: RunView) -> tuple[str, Evidence | None]:
             timestamp=event.timestamp,
         )
         return state, said
+    if view.run.provenance.origin == _OWN:
+        return "", None
     told = view.run.context.get("state")
     state = (
         told.split(" ")[0].rstrip("+").upper() if isinstance(told, str) else _STATES.get(view.run.status, "")

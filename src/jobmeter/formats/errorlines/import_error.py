@@ -35,7 +35,8 @@ def read(passage: Passage) -> Sign | None:
     said = _SAID.search(passage.text)
     if said is None or (passage.exception is None and _OPTIONAL.search(passage.text)):
         return None
-    missing = next((value for value in said.groups() if value), None)
+    # the exception's own name comes before what names the module
+    missing = next((v for one in _SAID.finditer(passage.text) for v in one.groups() if v), None)
     fields: dict[str, Value] = {} if missing is None else {"missing": missing}
     is_logged_only = (
         passage.exception is None and passage.level in (None, "INFO", "DEBUG") and _is_python(said[0])

@@ -194,7 +194,12 @@ def test_a_job_that_waited_for_a_failed_rank_did_not_hang() -> None:
 )
 def test_the_schedulers_state_is_taken(state: str, cause: Cause) -> None:
     assert decide(event("scheduler_state", state=state), exit_code=1).cause is cause
-    assert decide(context={"state": state}, exit_code=1).cause is cause
+    imported = Provenance(origin="sacct")
+    assert decide(context={"state": state}, exit_code=1, provenance=imported).cause is cause
+
+
+def test_a_recorded_run_that_was_stopped_is_not_the_schedulers() -> None:
+    assert decide(event("timeout"), status=Status.CANCELLED, signal="SIGTERM").cause is Cause.TIMEOUT
 
 
 def test_a_cancelled_record_was_cancelled() -> None:

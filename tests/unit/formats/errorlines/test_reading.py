@@ -212,6 +212,20 @@ def test_a_line_without_end_and_a_million_errors_need_little_memory() -> None:
     assert len(reader.take()) <= 400
 
 
+@pytest.mark.parametrize(
+    ("name", "missing"),
+    [
+        ("module", "flash_attn"),
+        ("name", "PreTrainedModel"),
+        ("library", "libcudart.so.11.0"),
+        ("shell", "conda"),
+        ("docker-run", "pythn"),
+    ],
+)
+def test_what_is_missing_is_named(name: str, missing: str) -> None:
+    assert only(CASES[f"imports/{name}"][0]).fields == {"missing": missing}
+
+
 def test_every_signature_reads_some_text() -> None:
     seen = {error.signature for text, _ in CASES.values() for error in read(text)}
     assert seen - {None} == set(SIGNATURES)
