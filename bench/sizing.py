@@ -2,7 +2,7 @@
 
     python bench/sizing.py [--order start|complete] [--overlapping] [--quick] [TRACE.csv ...]
 
-A trace is Nextflow's, raw, with `process memory peak_rss rchar realtime start complete`. Tasks come in the order
+A trace is Nextflow's, with `process memory peak_rss rchar realtime start complete`. Tasks come in the order
 they began (or ended) and are advised from those before them only; `--overlapping` hides those that had not
 ended yet when a task began. Waste is memory times time: what was held too much, and failed attempts whole (they
 are counted as failing at their very end); a failed task is repeated with the user's own request. Nobody asks for
@@ -10,10 +10,10 @@ more than the user did, and the first two tasks of a process get what the user a
 """
 
 import argparse
-import csv
 import heapq
 import itertools
 import math
+import os
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,9 +26,11 @@ sys.path[:0] = [str(ROOT / "bench")]
 import sizing_policies  # noqa: E402  # a neighbour, not a package
 from jobmeter.analysis.sizing.ledger import Prices  # noqa: E402
 from jobmeter.analysis.sizing.past import Usage  # noqa: E402
+from jobmeter.formats import nextflow  # noqa: E402
+from jobmeter.model.run import Run  # noqa: E402
 from sizing_policies import Policy  # noqa: E402
 
-CORPUS = ROOT.parent / "shared" / "corpus" / "sizing"
+CORPUS = Path(os.environ.get("JOBMETER_CORPUS") or ROOT.parent / "shared" / "corpus") / "sizing"
 LEAST_SECONDS = 0.001
 """Tasks that took less than the clock's tick count as tasks, and weigh next to nothing."""
 GRID = [
@@ -75,29 +77,30 @@ class Score:
 
 
 def read_trace(path: Path, order: str) -> list[Task]:
-    """Read the tasks that say what they used and what was asked for."""
-    with path.open(newline="") as rows:
-        tasks = [task for row in csv.DictReader(rows) if (task := read_task(row)) is not None]
+    """Read the tasks that say what they used and what was asked for, with whatever units the trace has."""
+    rows = [one.run for one in nextflow.parse(path)]
+    tasks = [task for run in rows if (task := read_task(run)) is not None]
+    if len(tasks) < len(rows):
+        print(f"{path.name}: {len(rows) - len(tasks)} of {len(rows)} tasks left out", file=sys.stderr)
     return sorted(tasks, key=lambda task: (task.began if order == "start" else task.ended, task.ended))
 
 
-def read_task(row: dict[str, str]) -> Task | None:
-    """Read one row; None where memory, request or times are missing."""
-    try:
-        amount, asked, began, ended, realtime = (
-            float(row[name]) for name in ("peak_rss", "memory", "start", "complete", "realtime")
-        )
-    except ValueError:
+def read_task(run: Run) -> Task | None:
+    """Take one task; None without memory, request or times, or where it used more than it asked for."""
+    amount, asked = run.summary.get("nextflow_peak_rss"), run.limits.memory_bytes
+    began, ended, realtime = run.started_at, run.ended_at, run.wall_seconds
+    if not isinstance(amount, int | float) or asked is None or began is None or ended is None:
         return None
-    if amount <= 0 or asked < amount:
+    if realtime is None or amount > asked:
         return None
+    read = run.summary.get("nextflow_rchar")
     usage = Usage(
         amount=amount,
-        seconds=max(realtime / 1000, LEAST_SECONDS),
+        seconds=max(realtime, LEAST_SECONDS),
         asked=asked,
-        input_bytes=float(row["rchar"]) if row["rchar"].isdecimal() else None,
+        input_bytes=read if isinstance(read, int | float) else None,
     )
-    return Task(row["process"], began, ended, usage, asked)
+    return Task(run.tags["process"], began, ended, usage, asked)
 
 
 def score(
