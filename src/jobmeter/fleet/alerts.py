@@ -3,14 +3,14 @@
 import math
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
+from enum import StrEnum
 
 from jobmeter.fleet.metrics import TrainingMetrics
 from jobmeter.fleet.settings import MetricsCollectorConfig
 
 
-class Kind(Enum):
-    """Which threshold was crossed."""
+class Kind(StrEnum):
+    """Which threshold was crossed; scripts print it and compare it with its word."""
 
     HIGH_LOSS = "high_loss"
     LOW_GPU_UTIL = "low_gpu_util"
