@@ -53,7 +53,9 @@ def test_ctrl_c_ends_it_cleanly_and_the_run_can_be_read(home: Home, tmp_path: Pa
     done = home.finish(process)
     assert done.code == 0
     assert b"Traceback" not in done.stderr
-    assert done.stdout.decode().startswith(f"{folder.name}  3 steps, ")
+    summary, seen = done.stdout.decode().splitlines()
+    assert summary.startswith(f"{folder.name}  3 steps, ")
+    assert seen == "ranks 0-1 of 3; never seen: 2"
 
     assert lines(folder / "steps.jsonl") == [
         {
@@ -90,6 +92,8 @@ def test_ctrl_c_ends_it_cleanly_and_the_run_can_be_read(home: Home, tmp_path: Pa
 
     shown = json.loads(commands.jobmeter(home.path, "show", "last", "--json").text)
     assert (shown["job_id"], shown["status"], shown["ranks"]) == ("J", "completed", [0, 1])
+    assert shown["world_size"] == 3
+    assert "0-1 of 3; never seen: 2" in commands.jobmeter(home.path, "ranks", "J").text
     assert (shown["steps"]["count"], shown["steps"]["last_step"]) == (2, 2)
     assert shown["steps"]["metrics"]["loss"]["last"] == 99.0
     assert shown["headline"]["gpu_util_percent"]["value"] == 80
@@ -125,7 +129,8 @@ def test_nobody_who_listens_is_no_reason_to_stop(home: Home, tmp_path: Path) -> 
         folder = wait_for(lambda: next(iter(home.folders()), None))
         wait_for(lambda: events(folder, "rank_missing"))
         process.send_signal(signal.SIGINT)
-        assert process.stdout.read().decode() == f"{folder.name}  0 steps, 1 rank_missing\n"
+        told = f"{folder.name}  0 steps, 1 rank_missing\nno rank of 1; never seen: 0\n"
+        assert process.stdout.read().decode() == told
     assert process.returncode == 0
 
 
@@ -137,7 +142,7 @@ def test_a_duration_ends_it_and_json_says_how_it_went(home: Home, tmp_path: Path
     done = home.finish(process)
     assert (done.code, done.stderr) == (0, b"")
     answer = json.loads(done.stdout)
-    assert (answer["steps"], answer["events"]) == (1, {})
+    assert (answer["steps"], answer["events"], answer["ranks"], answer["never_seen"]) == (1, {}, [0], [])
     assert answer["folder"] == str(done.folder)
     (endpoint,) = answer["status"]["endpoints"]
     assert endpoint["target"] == str(data)
@@ -146,6 +151,30 @@ def test_a_duration_ends_it_and_json_says_how_it_went(home: Home, tmp_path: Path
     # the file counts no steps: its records are numbered as they come, and that is said
     (step,) = lines(done.folder / "steps.jsonl")
     assert (step["step"], step["source"], "timestamp" in step) == (1, "file:counted", False)
+
+
+def test_a_log_without_a_clock_makes_no_straggler(home: Home, tmp_path: Path) -> None:
+    """Its steps are dated by the looks that found them: the beat of the collector is not the pace of the rank."""
+    data = tmp_path / "data"
+    (data / "logs").mkdir(parents=True)
+    log = data / "logs" / "rank_1.log"
+    log.write_text("")
+    process = collect(home, "--ranks", hosts(tmp_path, f'"0-1" = "{data}"'))
+    for step in range(1, 13):
+        write(data, 0, step, training_loss=1.0)
+        with log.open("a") as file:
+            file.write(f"step: {step}/12 loss: {3 / step:.4f}\n")
+        wait_for(lambda count=2 * step: recorded(home, count))  # type: ignore[misc]  # the step of this turn
+    process.send_signal(signal.SIGINT)
+    folder = home.finish(process).folder
+    sources = {(line["rank"], line["source"]) for line in lines(folder / "steps.jsonl")}
+    assert [rank for rank, _ in sorted(sources)] == [0, 1]
+    assert [source.endswith(":seen") for _, source in sorted(sources)] == [False, True]
+    job = json.loads(commands.jobmeter(home.path, "ranks", "J", "--json").text)
+    first, second = job["ranks"]
+    assert first["step_seconds"] == 1.0
+    assert second["last_step"] == 12
+    assert not {"step_seconds", "relative"} & second.keys()
 
 
 def test_figures_of_gpus_are_windows_by_uuid(home: Home, tmp_path: Path) -> None:

@@ -74,9 +74,23 @@ def _durations(lives: Sequence[Life]) -> dict[int, float]:
     found: dict[int, float] = {}
     for life in lives:
         moments = life.timestamps or ()
-        for (step, at), (following, then) in pairwise(zip(life.steps, moments, strict=False)):
-            if following > step and not isnan(at) and not isnan(then) and then > at:
-                found[following] = (then - at) / (following - step)
+        known = [(step, at) for step, at in zip(life.steps, moments, strict=False) if not isnan(at)]
+        for (before, at), (steps, then) in pairwise(_together(known)):
+            following = steps[-1]
+            if following > before[-1] and then > at:
+                # what arrived together was not taken together: it shares the time since the arrival before
+                found |= dict.fromkeys(steps, (then - at) / (following - before[-1]))
+    return found
+
+
+def _together(known: Sequence[tuple[int, float]]) -> list[tuple[list[int], float]]:
+    """Gather the steps of one moment; a step that goes back begins anew."""
+    found: list[tuple[list[int], float]] = []
+    for step, at in known:
+        if found and found[-1][1] == at and step > found[-1][0][-1]:
+            found[-1][0].append(step)
+        else:
+            found.append(([step], at))
     return found
 
 

@@ -13,8 +13,10 @@ holds the steps of all ranks. Ctrl-C ends the collection, not the job.
 import argparse
 import dataclasses
 import sys
+from collections.abc import Sequence
 
 from jobmeter.cli import common
+from jobmeter.cli.render import spans
 from jobmeter.config import options
 from jobmeter.errors import UsageError
 
@@ -36,31 +38,35 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Collect, then say what was found."""
-    from jobmeter.fleet import hostsfile, session
-    from jobmeter.fleet.keeping import Asked
+    from jobmeter.service import collecting
 
     if not args.job.strip():
         raise UsageError("--job needs a name")
-    interval, duration = _seconds("--interval", args.interval), _seconds("--duration", args.duration)
-    hosts = hostsfile.read(args.ranks)
-    if interval is not None:
-        config = dataclasses.replace(hosts.config, collection_interval=interval)
-        hosts = dataclasses.replace(hosts, config=config)
-    asked = Asked(
+    wish = collecting.Wish(
         job_id=args.job,
+        ranks_file=args.ranks,
         command=["jobmeter", *sys.argv[1:]],
-        home=common.home_of(args),
-        cluster=hosts.cluster,
-        interval=hosts.config.collection_interval,
+        interval_seconds=_seconds("--interval", args.interval),
+        duration_seconds=_seconds("--duration", args.duration),
     )
     quiet = args.quiet or args.json
-    collected = session.run(hosts, asked, duration_seconds=duration, say=_silence if quiet else _say)
+    collected = collecting.collect(common.home_of(args), wish, say=_silence if quiet else _say)
     if args.json:
         common.print_json(dataclasses.asdict(collected))
-    else:
-        found = ", ".join(f"{count} {kind}" for kind, count in sorted(collected.events.items()))
-        print(f"{collected.run_id}  {collected.steps} steps{f', {found}' if found else ''}")
+        return 0
+    found = ", ".join(f"{count} {kind}" for kind, count in sorted(collected.events.items()))
+    print(f"{collected.run_id}  {collected.steps} steps{f', {found}' if found else ''}")
+    print(_seen(collected.ranks, collected.never_seen))
     return 0
+
+
+def _seen(ranks: Sequence[int], never: Sequence[int]) -> str:
+    if not never:
+        return f"ranks {spans.written(ranks)}"
+    told = (
+        f"ranks {spans.written(ranks)} of {len(ranks) + len(never)}" if ranks else f"no rank of {len(never)}"
+    )
+    return f"{told}; never seen: {spans.written(never)}"
 
 
 def _seconds(flag: str, text: str | None) -> float | None:

@@ -1,5 +1,5 @@
 """Training with its collection around it: a job's ranks are started, watched from the first moment, and let go
-when the last of them has ended. A thin front over `jobmeter.fleet`.
+when the last of them has ended. A thin front over `service.collecting`.
 """
 
 import asyncio
@@ -7,12 +7,15 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from jobmeter.errors import UsageError
-from jobmeter.fleet import launching, targets
-from jobmeter.fleet.collector import TrainingMetricsCollector
-from jobmeter.fleet.launching import Launched
-from jobmeter.fleet.metrics import TrainingMetrics
-from jobmeter.fleet.settings import MetricsCollectorConfig
-from jobmeter.fleet.targets import Target
+from jobmeter.service.collecting import (
+    Launched,
+    MetricsCollectorConfig,
+    Target,
+    TrainingMetrics,
+    TrainingMetricsCollector,
+    launching,
+    targets,
+)
 
 JOB_FOLDER = "~/ugro_data/jobs/{job}"
 """Where the ranks of an agent without a cluster keep their files, on this host."""

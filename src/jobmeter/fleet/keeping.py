@@ -1,7 +1,8 @@
 """Keep a collection as a run folder: steps of all ranks, GPU figures as windows, what happened as events.
 
 A record without a step number (a metrics file that counts none) is numbered as it comes, and its source says so:
-`file:counted`.
+`file:counted`. A step that a log tells without a clock is dated by the look that found it, and its source says so:
+`log:<parser>:seen`.
 """
 
 import json
@@ -93,6 +94,7 @@ class Keeper:
             "host": context.host(Paths()),
             "user": context.user(),
             "fleet": {"targets": by_target, "interval": self._asked.interval},
+            **_world_size(self._asked.cluster),
             "measurements": [one.as_record() for one in keys.MEASUREMENTS],
             "provenance": {"selected": sorted(keys.DEFINITIONS), "missing": {}},
         }
@@ -123,7 +125,7 @@ class Keeper:
             **({} if stamp is None else {"timestamp": stamp}),
             "step": count if counted else one.step,
             "rank": rank,
-            "source": COUNTED if counted and one.source == FILE else one.source,
+            "source": _source(one),
             "metrics": {name: steps.as_json(value) for name, value in trained.items()},
         }
         if self._steps.append_line(json.dumps(record, allow_nan=False)):
@@ -205,6 +207,12 @@ class Keeper:
         self._folder.close()
 
 
+def _world_size(cluster: Mapping[int, Target]) -> Record:
+    """Say how many ranks the job has, where targets were named for all from 0 on."""
+    whole = sorted(cluster) == list(range(len(cluster)))
+    return {"world_size": len(cluster)} if whole else {}
+
+
 def plain(raw: object) -> object:
     """Make details fit for JSON, whatever a log held."""
     if isinstance(raw, dict):
@@ -212,6 +220,13 @@ def plain(raw: object) -> object:
     if isinstance(raw, list | tuple):
         return [plain(value) for value in raw]
     return raw if raw is None or isinstance(raw, str | int | float) else str(raw)
+
+
+def _source(one: Told) -> str:
+    """Name who told, and what of it is the collector's: the number of the step, or its time."""
+    if one.step is None and one.source == FILE:
+        return COUNTED
+    return f"{one.source}{steps.SEEN}" if one.seen else one.source
 
 
 def _scaled(value: Number, factor: int) -> Number:

@@ -63,7 +63,13 @@ class LogFile:
     def _found(self, *, more: bool) -> LogLook:
         steps, events = self._reader.take()
         new = tuple(
-            Told(source=step.source, metrics=dict(step.metrics), timestamp=step.timestamp, step=step.step)
+            Told(
+                source=step.source,
+                metrics=dict(step.metrics),
+                timestamp=step.timestamp,
+                seen=step.timestamp is None or step.timestamp in self._walls,
+                step=step.step,
+            )
             for step in steps
         )
         return LogLook(present=True, new=new, events=tuple(events), more=more)

@@ -22,6 +22,9 @@ class Collected:
     folder: str | None
     steps: int
     events: dict[str, int]
+    ranks: list[int]
+    """Those that told anything."""
+    never_seen: list[int]
     status: dict[str, object] = field(default_factory=dict)
 
 
@@ -68,8 +71,15 @@ async def _collect(
     finally:
         status = collector.get_status(asked.job_id)
         keeper.end(_missing(status))
+    told = _told(status)
     return Collected(
-        run_id=keeper.run_id, folder=keeper.path, steps=keeper.steps, events=keeper.events, status=status
+        run_id=keeper.run_id,
+        folder=keeper.path,
+        steps=keeper.steps,
+        events=keeper.events,
+        ranks=sorted(told),
+        never_seen=sorted(hosts.cluster.keys() - told),
+        status=status,
     )
 
 
@@ -79,6 +89,12 @@ async def _until(stop: asyncio.Event, broken: Coroutine[None, None, None], secon
     await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     for one in waits:
         one.cancel()
+
+
+def _told(status: Mapping[str, object]) -> set[int]:
+    """Name the ranks of which anything was ever heard."""
+    ranks = status.get("ranks")
+    return {rank for rank, facts in ranks.items() if facts["samples"]} if isinstance(ranks, dict) else set()
 
 
 def _missing(status: Mapping[str, object]) -> dict[str, str]:

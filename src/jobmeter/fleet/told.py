@@ -29,6 +29,8 @@ class Told:
     """As the source spells them."""
     timestamp: float | None = None
     """By the source's own clock; None where it says nothing about time."""
+    seen: bool = False
+    """Whether the source says nothing about time: then it is dated by the look that found it, or not at all."""
     step: int | None = None
     refused: tuple[str, ...] = ()
     """A sentence for each value that could not be what its name says."""

@@ -137,6 +137,10 @@ class StepSummary:
         return record
 
 
+SEEN = ":seen"
+"""Ends the name of a source that has no clock: its steps are dated by the look that found them, not when they were."""
+
+
 def as_json(value: Number) -> int | float | str:
     """Write a metric so that JSON stays strict: what is not finite becomes its word."""
     if isinstance(value, int) or isfinite(value):

@@ -20,7 +20,7 @@ _TAKEN = frozenset((
     "type", "schema", "run_id", "job_id", "command", "cwd", "name",
     "project", "message", "tags", "started_at", "outputs", "measurements", "status",
     "exit_code", "signal", "ended_at", "wall_seconds", "samples", "summary", "by_command",
-    "inexact", "dropped", "timestamp", "host", "host_details", "provenance",
+    "inexact", "dropped", "timestamp", "host", "host_details", "provenance", "world_size",
 ))  # fmt: skip
 """Fields of records that have their own place in a Run; every other field is its context."""
 
@@ -106,7 +106,7 @@ def _run(facts: records.Facts, folder: Path, status: Status) -> Run:
         notes=tuple(texts),
         group=lines.text(told.facts.get("group")),
         ranks=told.ranks,
-        world_size=told.world_size,
+        world_size=told.world_size or lines.whole(merged.get("world_size")),
         host=lines.text(merged.get("host")),
         user=lines.text(user.get("name")) or (str(user["uid"]) if "uid" in user else None),
         exit_code=lines.whole(outcome.get("exit_code")),

@@ -9,7 +9,7 @@ from statistics import median
 from jobmeter.analysis import shares
 from jobmeter.analysis.ranks import Life
 from jobmeter.analysis.shares import Share
-from jobmeter.model import metrics, roles
+from jobmeter.model import metrics, roles, steps
 from jobmeter.model.run import Run
 from jobmeter.model.steps import StepTable
 from jobmeter.model.view import Process
@@ -138,7 +138,9 @@ def _steps(store: Store, run: Run, told: step_summary.Told | None, since: int) -
     )
     tables = metric_lines.followed(found, told.parts) if found else []
     rates = {quantity: rate for quantity, name in spelled.items() if (rate := _rate(tables, name))}
-    lives = tuple(Life(table.steps, table.timestamps) for table in tables)
+    # seen by a collector every so often: the gaps between its looks are no times of steps
+    timed = not told.source.endswith(steps.SEEN)
+    lives = tuple(Life(table.steps, table.timestamps if timed else None) for table in tables)
     return _Steps(told.count, lives, rates)
 
 

@@ -61,6 +61,20 @@ def test_steps_without_a_clock_have_a_place_but_no_pace() -> None:
     assert (first.last_step, second.last_step) == (2, 2)
 
 
+def test_steps_that_arrived_together_share_the_time_since_the_arrival_before() -> None:
+    """An output that is looked at once a second shows ten steps at once, not one step that took a second."""
+    looked = Life(list(range(40)), [float(1 + step // 10) for step in range(40)])
+    first, second = ranks.paces({0: steady(0.1, count=40), 1: [looked]})
+    assert second.step_seconds == 0.1
+    assert (round(first.relative or 0, 6), round(second.relative or 0, 6)) == (1.0, 1.0)
+    assert not second.is_straggler
+
+
+def test_a_loop_that_went_back_within_one_arrival_begins_anew() -> None:
+    (pace,) = ranks.paces({0: [Life([0, 1, 2, 1, 2, 3], [0.0, 1.0, 1.0, 1.0, 1.0, 2.0])]})
+    assert (pace.step_seconds, pace.last_step) == (0.5, 3)
+
+
 def test_a_rank_without_steps_is_not_there() -> None:
     assert ranks.paces({0: [Life([], [])], 1: []}) == ()
 
