@@ -74,10 +74,16 @@ def summary_text(records: "Records", columns: int = COLUMNS, steps: "Mapping[str
         *_energy_row(headlines, _mapping(end["summary"]), context),
         *_who_row(end, headlines),
         *_warning_rows(end),
+        *_why_row(end),
         Row("run", str(records.start["run_id"])),
     ]
     beside = _source_column(rows, columns)
     return "\n".join([first, *[line for row in rows for line in _lines(row, beside, columns)]])
+
+
+def _why_row(end: "Record") -> list[Row]:
+    """Name the command that explains a run that went wrong."""
+    return [Row("why", "jobmeter analyze last")] if end["status"] in ("failed", "killed") else []
 
 
 def _source_column(rows: list[Row], columns: int) -> int:

@@ -150,6 +150,7 @@ jobmeter: killed (SIGKILL) after 41.2 s
   left     1 still running: sl?[2Jeep (99)
            --wait-for-children waits for it
   dropped  3 of usage: the disk did not take them
+  why      jobmeter analyze last
   run      20261115T095001Z-7f3a9c
 """
     )
