@@ -72,6 +72,14 @@ def test_a_report_is_one_small_page(home: Path, tmp_path: Path) -> None:
     assert told == {"path": str(page), "bytes": page.stat().st_size}
 
 
+def test_a_folder_of_another_home_has_a_page_too(home: Path, tmp_path: Path) -> None:
+    (folder,) = home.glob("runs/*/*")
+    page = tmp_path / "report.html"
+    done = jobmeter(tmp_path / "elsewhere", "report", str(folder), "-o", str(page))
+    assert done.code == 0, done.complaint
+    assert "learning rate must be positive" in page.read_text()
+
+
 def test_a_log_file_needs_no_run(tmp_path: Path) -> None:
     log = tmp_path / "slurm-17.out"
     log.write_text(
@@ -88,6 +96,10 @@ def test_a_log_file_needs_no_run(tmp_path: Path) -> None:
         (("analyze", "last", "--errors", "-1"), "--errors -1 is out of range"),
         (("report", "last", "-o", "report.pdf"), "does not end in .html"),
         (("report", "nobody", "-o", "r.html"), "unknown run: nobody"),
+        (
+            ("report", "/etc/hostname", "-o", "r.html"),
+            "/etc/hostname is a file: a report is written of a run",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(home: Path, words: tuple[str, ...], sentence: str) -> None:

@@ -60,7 +60,7 @@ def peak_memory(run: Run) -> str:
         return ""
     if not limit:
         return units.format_bytes(peak.value)
-    share = units.format_percent(round(100 * peak.value / limit))
+    share = units.format_percent(100 * peak.value / limit)
     return f"{units.format_bytes(peak.value)} / {units.format_bytes(limit)} ({share})"
 
 

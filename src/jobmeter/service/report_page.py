@@ -1,22 +1,31 @@
 """A run's report as a page to hand around."""
 
+import os
+
 import jobmeter
 from jobmeter.config import aitk
+from jobmeter.errors import UsageError
 from jobmeter.exporters import html
 from jobmeter.exporters.html_charts import Zones
 from jobmeter.model.run import Run
-from jobmeter.service import analysis, plot_told, plot_view, plotting
+from jobmeter.service import analysis, plot_told, plot_view, plotting, runs
 
 BUCKETS = 400
 """Points a line keeps; more is invisible at the width of a page and only makes it heavy."""
 
 
 def render(home: str, ref: str) -> str:
-    """Write the page of a run."""
+    """Write the page of a run; a log without one has nothing to draw."""
+    if ref != runs.LAST and os.path.isfile(ref):
+        raise UsageError(
+            f"{ref} is a file: a report is written of a run",
+            hint=f"jobmeter analyze {ref}, or import it first",
+        )
     view, report = analysis.analyze(home, ref)
-    run_id = view.run.run_id
-    drawn = plot_view.view(home, ref if view.run.folder is None else view.run.folder)
-    chart = plotting.describe(drawn, buckets=BUCKETS, told=plot_told.of_run(home, run_id, drawn))
+    # a folder outside the home is known by its path only
+    named = ref if os.path.isdir(ref) else view.run.run_id
+    drawn = plot_view.view(home, named)
+    chart = plotting.describe(drawn, buckets=BUCKETS, told=plot_told.of_run(home, named, drawn))
     page = html.Page(
         view=view,
         report=report,

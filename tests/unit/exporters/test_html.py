@@ -141,7 +141,11 @@ def test_control_characters_are_shown_as_such() -> None:
 
 @pytest.mark.parametrize(
     ("limit", "words"),
-    [(120 * GIB, "119 GiB / 120 GiB (99 %)"), (None, "119 GiB")],
+    [
+        (120 * GIB, "119 GiB / 120 GiB (99 %)"),
+        (24_000 * GIB, "119 GiB / 23.4 TiB (0.5 %)"),
+        (None, "119 GiB"),
+    ],
 )
 def test_the_peak_stands_against_its_limit(limit: int | None, words: str) -> None:
     run = views.build_run(headline=peak(119.2 * GIB), limits=Limits(memory_bytes=limit)).run
