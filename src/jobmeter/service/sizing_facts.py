@@ -6,7 +6,7 @@ largest process only is taken at that.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from jobmeter.analysis.sizing import cores
 from jobmeter.analysis.sizing.facts import RunFacts
@@ -33,10 +33,49 @@ def of_job(store: Store, runs: Sequence[Run]) -> list[RunFacts]:
     ended.sort(key=lambda run: (run.started_at or 0.0, run.run_id))
     newest = ended[-MOST_RUNS:]
     sampled = {run.run_id for run in newest[-_SAMPLED_RUNS:]}
+    # only the newest runs and those that failed are worth unpacking
+    contexts = {
+        run.run_id: _context(store, run)
+        for run in newest
+        if run.run_id in sampled or run.status is not Status.COMPLETED
+    }
+    machines = _machines(newest, contexts)
     recorders: dict[str, list[RunFacts]] = {}
     for run in newest:
-        recorders.setdefault(run.job_id, []).append(_facts(store, run, is_sampled=run.run_id in sampled))
+        facts = _facts(store, run, contexts.get(run.run_id, {}), is_sampled=run.run_id in sampled)
+        recorders.setdefault(run.job_id, []).append(_without_machine(facts, machines))
     return [_together(found) for found in recorders.values()]
+
+
+def _context(store: Store, run: Run) -> Mapping[str, object]:
+    whole = store.run(run.run_id)
+    return {} if whole is None else whole.context
+
+
+@dataclass(frozen=True, slots=True)
+class _Machines:
+    """What whole machines have: nobody asked for that, it is only what there was."""
+
+    memory_bytes: frozenset[float | None]
+    cpus: frozenset[float | None]
+
+
+def _machines(runs: Sequence[Run], contexts: Mapping[str, Mapping[str, object]]) -> _Machines:
+    memory: set[float | None] = set()
+    cpus: set[float | None] = set()
+    for run in runs:
+        context = contexts.get(run.run_id, {})
+        if _member(context, "limits", "memory_source") == "host":
+            memory.add(run.limits.memory_bytes)
+        if run.limits.cpus is not None and run.limits.cpus == _member(context, "host", "cpus"):
+            cpus.add(run.limits.cpus)
+    return _Machines(frozenset(memory), frozenset(cpus))
+
+
+def _without_machine(facts: RunFacts, machines: _Machines) -> RunFacts:
+    if facts.asked_memory_bytes in machines.memory_bytes:
+        facts = replace(facts, asked_memory_bytes=None)
+    return replace(facts, asked_cpus=None) if facts.asked_cpus in machines.cpus else facts
 
 
 def _together(found: Sequence[RunFacts]) -> RunFacts:
@@ -60,11 +99,8 @@ def _most(values: Iterable[float | None]) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def _facts(store: Store, run: Run, *, is_sampled: bool) -> RunFacts:
+def _facts(store: Store, run: Run, context: Mapping[str, object], *, is_sampled: bool) -> RunFacts:
     ended_well = run.status is Status.COMPLETED
-    # only the newest runs and those that failed are worth unpacking
-    whole = store.run(run.run_id) if is_sampled or not ended_well else None
-    context = {} if whole is None else whole.context
     memory = run.headline.get("memory_peak_bytes")
     needed = _cores_over_time(store, run) if is_sampled else None
     gpus, asked_gpus = _gpus(store, run, context) if is_sampled else (None, None)

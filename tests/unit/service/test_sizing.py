@@ -55,6 +55,18 @@ def test_runs_of_one_name_are_one_job(tmp_path: Path) -> None:
     assert (cpus.advised, cpus.asked, cpus.method) == (4, 4, "cores used over time")
 
 
+def test_what_the_machine_has_is_nobodys_request(tmp_path: Path) -> None:
+    machine = {"memory_bytes": 8 * GIB, "cpus": 64.0, "memory_source": "host", "cpus_source": "affinity"}
+    for place in range(2):
+        write(tmp_path, place, context_limits=machine)
+    found = only(tmp_path, "train")
+    assert {resource: one.asked for resource, one in found.advice.items()} == {
+        Resource.MEMORY: None,
+        Resource.CPUS: None,
+        Resource.TIME: None,
+    }
+
+
 def test_without_a_job_all_are_sized_the_largest_saving_first(tmp_path: Path) -> None:
     for place in range(2):
         write(tmp_path, place)

@@ -106,17 +106,15 @@ class Ledger:
     def replay(self, usages: Iterable[Usage]) -> "Ledger":
         """Go through earlier runs in their order, as if each had been advised; gives itself back."""
         for usage in usages:
-            self.advise(usage.input_bytes)
+            self._ask(usage.input_bytes)
             self.learn(usage)
         return self
 
     def advise(self, input_bytes: float | None = None, *, ceiling: float | None = None) -> Offer | None:
         """Say what to ask for next, at most the ceiling; None with fewer than two runs."""
-        self._pending = None
-        if len(self._past) < LEAST_RUNS:
+        said = self._ask(input_bytes)
+        if said is None:
             return None
-        said = self._said(input_bytes)
-        self._pending = said
         chances = self._chances(said)
         predictor, margin = self._cheapest(said, chances)
         amount = float(said[predictor] * MARGINS[margin])
@@ -144,6 +142,11 @@ class Ledger:
             self._charge(self._pending, usage)
             self._pending = None
         self._past.add(usage)
+
+    def _ask(self, input_bytes: float | None) -> Amounts | None:
+        """Ask every predictor before a run; what they say is held against them when it ended."""
+        self._pending = None if len(self._past) < LEAST_RUNS else self._said(input_bytes)
+        return self._pending
 
     def _said(self, input_bytes: float | None) -> Amounts:
         said = [predict(self._past) for predict in sizing.PREDICTORS.values()]
