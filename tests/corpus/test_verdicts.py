@@ -1,7 +1,7 @@
 """Real logs, and why their jobs ended, as reading each of them tells.
 
-Slurm's line without `DUE TO TIME LIMIT` is that of `scancel`: `vllmcluster_timelimit.err` was cancelled four
-seconds after it began, whatever its name says. `tnnform_nan_2.log` shows a NaN and dies of the GPU's memory.
+Slurm's line without `DUE TO TIME LIMIT` may be that of `scancel`: of a log alone it is told as a time limit, with
+half the confidence and both readings in the sentence. `tnnform_nan_2.log` shows a NaN and dies of the GPU's memory.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ FAILED = {
     "log-cuda-oom/longnd_abci_oom_old.o9077920": Cause.OOM_CUDA,
     "log-cuda-oom/tnnform_oom_1.log": Cause.OOM_CUDA,
     "log-ddp/condenser_lr_1e6.log": Cause.EXCEPTION,
-    "log-ddp/openvla_slurm_childfailed.out": Cause.KILLED_SIGNAL,
+    "log-ddp/openvla_slurm_childfailed.out": Cause.TIMEOUT,
     "log-ddp/shikra_fsdp_crash.log": Cause.EXCEPTION,
     "log-kernel-oom/oomanalyser_example_archlinux_6_1_1_5116.log": Cause.OOM_HOST,
     "log-kernel-oom/oomanalyser_example_proxmox_cgroup_oom_5294.log": Cause.OOM_CGROUP,
@@ -33,7 +33,7 @@ FAILED = {
     "log-nccl/leanagent_9FULL1_nccl.txt": Cause.UNKNOWN,
     "log-oom-kill/vllmcluster_job_oomkill.err": Cause.OOM_CGROUP,
     "log-slurm-timelimit/leanagent_794.txt": Cause.TIMEOUT,
-    "log-slurm-timelimit/vllmcluster_timelimit.err": Cause.KILLED_SIGNAL,
+    "log-slurm-timelimit/vllmcluster_timelimit.err": Cause.TIMEOUT,
 }
 OTHERS = {
     "log-ansi/thinktuning_wandb_output.log": Cause.INTERRUPTED,

@@ -52,14 +52,20 @@ def _decides(view: RunView, error: LogError | None) -> bool:
 
 
 def _cancelled(view: RunView, error: LogError) -> Verdict:
+    evidence = facts.quoted(error, "the scheduler says so")
     reason = str(error.fields.get("reason", ""))
+    if not reason and "job" in error.fields and view.run.wall_seconds is None:
+        # a log alone: not every Slurm names the limit, so the line of both is the same
+        sentence = (
+            "Slurm ended the job: at its time limit, or because somebody cancelled it (sacct tells which)"
+        )
+        return facts.verdict(Cause.TIMEOUT, sentence, 0.5, evidence)
     why = (
         f" {_REASONS.get(reason, f'({reason})')}"
         if reason
         else "; no time limit is named, so somebody did it"
     )
     sentence = f"the job was cancelled{why}"
-    evidence = facts.quoted(error, "the scheduler says so")
     return facts.verdict(Cause.KILLED_SIGNAL, sentence, 0.9, evidence, *facts.endings(view.run))
 
 

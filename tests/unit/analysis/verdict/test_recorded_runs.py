@@ -368,6 +368,7 @@ def test_an_order_to_stop_is_told_with_its_reason() -> None:
         return decide(errors=(told("cancelled", fields=fields),)).sentence
 
     assert cancelled() == "the job was cancelled; no time limit is named, so somebody did it"
+    assert cancelled(job="7").startswith("Slurm ended the job: at its time limit, or because somebody")
     assert cancelled(reason="preemption") == "the job was cancelled to make room for another one"
     assert cancelled(reason="owner") == "the job was cancelled (owner)"
 
