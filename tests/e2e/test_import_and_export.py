@@ -173,7 +173,7 @@ def test_a_recorded_run_is_exported_with_its_output(desk: Desk) -> None:
     [
         (
             ["last", "--format", "tarot"],
-            "jobmeter: unknown format: tarot\nhint: use one of aitk, csv, duct, json\n",
+            "jobmeter: unknown format: tarot\nhint: use one of aitk, campaign, csv, duct, json\n",
         ),
         (["nothing", "--format", "csv"], "jobmeter: unknown run: nothing\n"),
         (["last", "--format", "csv", "-o", "/proc/x/y.csv"], "jobmeter: cannot write /proc/x/y.csv: "),

@@ -24,7 +24,9 @@ def make_outcome(**end: object) -> Outcome:
 
 def test_the_summary_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
     make_outcome().show("text")
-    assert capfd.readouterr().err == "jobmeter: failed (exit 3) after 1.5 s\n  run      r1\n"
+    assert capfd.readouterr().err == (
+        "jobmeter: failed (exit 3) after 1.5 s\n  why      jobmeter analyze last\n  run      r1\n"
+    )
 
 
 def test_for_machines_it_is_json(capfd: pytest.CaptureFixture[str]) -> None:
