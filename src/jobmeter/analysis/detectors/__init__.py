@@ -18,11 +18,16 @@ class Detector(Protocol):
 
 
 DETECTORS: dict[str, str] = {
+    "cores_idle": "jobmeter.analysis.detectors.cores_idle",
+    "cpu_throttled": "jobmeter.analysis.detectors.cpu_throttled",
     "leak": "jobmeter.analysis.detectors.leak",
     "learned": "jobmeter.analysis.detectors.learned",
+    "memory_pressure": "jobmeter.analysis.detectors.memory_pressure",
+    "near_limit": "jobmeter.analysis.detectors.near_limit",
     "phases": "jobmeter.analysis.detectors.phases",
     "spikes": "jobmeter.analysis.detectors.spikes",
     "stall": "jobmeter.analysis.detectors.stall",
+    "swap": "jobmeter.analysis.detectors.swap",
     "throughput_decay": "jobmeter.analysis.detectors.throughput_decay",
     "troughs": "jobmeter.analysis.detectors.troughs",
 }

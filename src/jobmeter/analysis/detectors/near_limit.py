@@ -1,0 +1,66 @@
+"""Near limit: the memory the job itself needed came close to what it may use.
+
+Counted is what the kernel cannot drop, never page cache (`analysis/needs.py`). The job's own thresholds
+(`monitoring:` of its config) win over 0.85 and 0.95.
+
+What can mislead: a limit that is the whole machine's is shared with everyone on it.
+"""
+
+from collections.abc import Iterable
+
+from jobmeter.analysis import needs, readings
+from jobmeter.analysis.needs import Peak
+from jobmeter.model import units
+from jobmeter.model.report import Evidence, Finding, Severity
+from jobmeter.model.run import Run, Value
+from jobmeter.model.view import RunView
+
+
+def detect(view: RunView) -> Iterable[Finding]:
+    """Tell how close the job came to its memory limit."""
+    limit = view.run.limits.memory_bytes
+    peak = needs.memory_peak(view)
+    if peak is None or not limit or limit <= 0:
+        return
+    warning, critical = readings.thresholds(view.run)
+    ratio = peak.size_bytes / limit
+    if ratio < warning:
+        return
+    yield _finding(view.run, peak, limit, Severity.CRITICAL if ratio >= critical else Severity.WARNING)
+
+
+def _finding(run: Run, peak: Peak, limit: int, severity: Severity) -> Finding:
+    ratio = peak.size_bytes / limit
+    share, held, allowed = (
+        units.format_percent(100 * ratio),
+        units.format_bytes(peak.size_bytes),
+        units.format_bytes(limit),
+    )
+    source = readings.limit_source(run, "memory")
+    whose = "the machine has" if source == "host" else "it may use"
+    figures: dict[str, Value] = {
+        "ratio": round(ratio, 4),
+        "peak_bytes": peak.size_bytes,
+        "limit_bytes": limit,
+        "left_bytes": limit - peak.size_bytes,
+    }
+    if source is not None:
+        figures["limit_source"] = source
+    return Finding(
+        detector="near_limit",
+        severity=severity,
+        sentence=f"the job needed {held} of the {allowed} of memory {whose}, {share}; page cache is not counted",
+        key=peak.key,
+        begin=peak.moment,
+        end=peak.moment,
+        evidence=(
+            Evidence(
+                sentence=f"{held} at its largest",
+                source=peak.key,
+                value=peak.size_bytes,
+                timestamp=peak.moment,
+            ),
+            Evidence(sentence=f"the limit is {allowed}", source=source or "limits", value=limit),
+        ),
+        figures=figures,
+    )
