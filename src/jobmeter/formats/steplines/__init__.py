@@ -19,6 +19,7 @@ from jobmeter.formats.steplines import (
     mmengine,
     nanogpt,
     reader,
+    trees,
     ugro,
     ultralytics,
 )
@@ -33,6 +34,7 @@ PARSERS: dict[str, reader.Parser] = {
     "nanogpt": nanogpt.parse,
     "mmengine": mmengine.parse,
     "examples": examples.parse,
+    "trees": trees.parse,
     "ugro": ugro.parse,
     "meters": meters.parse,
     "keras": keras.parse,

@@ -160,7 +160,9 @@ def _read(before: str, rest: re.Match[str]) -> Bar | None:
 
 def _bar(left: str, place: re.Match[str], rest: re.Match[str]) -> Bar:
     words, is_fragment = _split_words(left.rstrip(), has_total=place["total"] is not None)
-    postfix = rest["postfix"] or ""
+    postfix, rate = rest["postfix"] or "", rest["rate"]
+    if "=" in rate:  # a bar without a rate
+        postfix, rate = f"{rate}, {postfix}", ""
     shown = _postfix(postfix)
     for name, value in _phrases(words):
         shown.setdefault(name, value)
@@ -175,7 +177,7 @@ def _bar(left: str, place: re.Match[str], rest: re.Match[str]) -> Bar:
         words=words,
         is_fragment=is_fragment,
         metrics=shown,
-        rate=dict(_rate(rest["rate"])),
+        rate=dict(_rate(rate)),
         is_lightning="v_num" in postfix,
         end=rest.end(),
     )

@@ -5,6 +5,7 @@ of a validation stays on it until the next one. Lightning's loggers count steps 
 """
 
 import math
+from functools import lru_cache
 
 from jobmeter.formats.steplines import bars
 from jobmeter.formats.steplines.bars import Bar
@@ -48,7 +49,7 @@ def step_of(bar: Bar, metrics: dict[str, Number], key: str, memory: Memory) -> i
 
 def drop_stale(metrics: dict[str, Number], step: int, memory: Memory) -> None:
     """Take out results of validations that the bar showed at an earlier step already."""
-    for name in [name for name in metrics if meanings.is_evaluation(name)]:
+    for name in _results(tuple(metrics)):
         value = metrics[name]
         shown, shown_at = memory.results.get(name, (math.inf, -1))
         is_same = value == shown or (math.isnan(value) and math.isnan(shown))
@@ -58,6 +59,11 @@ def drop_stale(metrics: dict[str, Number], step: int, memory: Memory) -> None:
         memory.results[name] = (value, step)
         if len(memory.results) > _MOST_RESULTS:
             del memory.results[next(iter(memory.results))]
+
+
+@lru_cache(maxsize=_MOST_RESULTS)
+def _results(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if meanings.is_evaluation(name))
 
 
 def _take_step(metrics: dict[str, Number]) -> int | None:

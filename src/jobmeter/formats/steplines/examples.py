@@ -1,4 +1,4 @@
-"""The lines of examples that many scripts began as: PyTorch's, CycleGAN's, darknet's, and of boosted trees.
+"""The lines of examples that many scripts began as: PyTorch's, CycleGAN's, darknet's, icefall's, CLU's.
 
 PyTorch's `Train Epoch: 1 [640/60000 (1%)]` counts samples, not steps, and does not say how many make a batch: the
 step is the samples seen. `[1,  2000] loss: 2.2` and CycleGAN's lines give a place within an epoch of unknown size:
@@ -8,7 +8,8 @@ from the second epoch on their steps are a little short.
 import re
 
 from jobmeter.formats.steplines import numbers
-from jobmeter.formats.steplines.row import Memory, Phase, Row, step_in_epochs, step_over_epochs
+from jobmeter.formats.steplines.row import Memory, Number, Phase, Row, step_in_epochs, step_over_epochs
+from jobmeter.model import metrics as meanings
 
 _TRAIN = re.compile(
     r"Train(?:ing)? Epoch:?\s*(?P<epoch>\d+)\s*\[\s*(?P<n>\d+)\s*/\s*(?P<total>\d+)"
@@ -25,6 +26,10 @@ _TEST = re.compile(
 )
 
 
+_TEST_ERROR = re.compile(
+    rf"\s*Accuracy: (?P<right>{numbers.NUMBER})%, Avg loss: (?P<loss>{numbers.NUMBER})\s*", re.IGNORECASE
+)
+"""The quickstart's result, below a line `Test Error:`."""
 _TUTORIAL = re.compile(
     r"\s*\[(?P<epoch>\d+),\s*(?P<batch>\d+)\s*\]\s*(?P<rest>[\w ]*loss:? .*)", re.IGNORECASE
 )
@@ -44,9 +49,12 @@ _DARKNET = re.compile(
     rf"(?P<rate>{numbers.NUMBER}) rate, (?P<seconds>{numbers.NUMBER}) seconds, (?P<images>\d+) images.*",
     re.IGNORECASE,
 )
-_TREES = re.compile(
-    rf"\[(?P<step>\d+)\](?P<rest>(?:\s+[\w' @-]+:\s?{numbers.NUMBER}[^\s:]*)+)\s*", re.IGNORECASE
+_ICEFALL = re.compile(
+    r"Epoch (?P<epoch>\d+), batch (?P<batch>\d+), (?:loss\[(?P<loss>[^\]]*)\])(?:, tot_loss\[[^\]]*\])?(?P<more>.*)"
 )
+"""The loss of the batch, and beside it that of the last ones, which is passed over."""
+_CLU = re.compile(r"logging_writer\.py:\d+\] \[(?P<step>\d+)\] (?P<rest>\S+=.*)")
+"""What trainings with JAX print through CLU."""
 
 
 def parse(text: str, memory: Memory) -> Row | None:
@@ -75,13 +83,20 @@ def _end_of_epoch(epoch: str | None, memory: Memory) -> int | None:
 
 
 def _placed(text: str, memory: Memory) -> Row | None:
+    found = _ICEFALL.search(text) if "loss[" in text else None
+    if found is not None:
+        return _in_epoch(found, numbers.pairs(found["loss"]) | numbers.pairs(found["more"]), memory)
     found = _TUTORIAL.fullmatch(text) or (_CYCLEGAN.search(text) if "(epoch: " in text else None)
     if found is None:
         return None
-    metrics = numbers.pairs(found["rest"])
-    epoch, batch = int(found["epoch"]), int(found["batch"])
+    return _in_epoch(found, numbers.pairs(found["rest"]), memory)
+
+
+def _in_epoch(found: re.Match[str], metrics: dict[str, Number], memory: Memory) -> Row | None:
+    """Number a row that says its epoch and its batch, but not how many there are."""
     if not metrics:
         return None
+    epoch, batch = int(found["epoch"]), int(found["batch"])
     step = step_over_epochs(memory, epoch, batch)
     return Row(metrics=metrics | {"epoch": epoch, "batch": batch}, step=step)
 
@@ -94,10 +109,12 @@ def _numbered(text: str) -> Row | None:
             metrics=numbers.numeric((name, found[group]) for name, group in names.items()),
             step=int(found["step"]),
         )
-    found = _TREES.fullmatch(text) if text.startswith("[") else None
-    if found is None:
+    found = _CLU.search(text) if "logging_writer" in text else None
+    metrics = numbers.pairs(found["rest"]) if found is not None else {}
+    if found is None or not metrics:
         return None
-    return Row(metrics=numbers.pairs(found["rest"].replace("'s ", "_")), step=int(found["step"]))
+    phase = Phase.EVAL if all(map(meanings.is_evaluation, metrics)) else Phase.TRAIN
+    return Row(metrics=metrics, step=int(found["step"]), phase=phase)
 
 
 def _pytorch(text: str, memory: Memory) -> Row | None:
@@ -112,6 +129,11 @@ def _pytorch(text: str, memory: Memory) -> Row | None:
     found = _QUICKSTART.fullmatch(text) if "loss: " in text else None
     if found is not None:
         return _quickstart(found, memory)
+    found = _TEST_ERROR.fullmatch(text) if "Avg loss" in text else None
+    if found is not None:
+        names = {"Test accuracy_percent": "right", "Test average loss": "loss"}
+        scores = numbers.numeric((name, found[group]) for name, group in names.items())
+        return Row(metrics=scores, step=memory.step, phase=Phase.EVAL)
     found = _TEST.search(text) if " set: " in text else None
     if found is None:
         return None

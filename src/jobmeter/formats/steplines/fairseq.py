@@ -11,6 +11,11 @@ from jobmeter.formats.steplines.row import Memory, Number, Phase, Row
 
 _JSON = re.compile(r"[\[|]\s*(?P<kind>train_inner|train|valid|test)\s*[\]|].*?(?P<object>\{\"epoch\".*\})")
 _SIMPLE = re.compile(r"\|\s*(?P<kind>train_inner|train|valid|test)\s*\|\s*epoch\s+(?P<epoch>\d+)(?P<rest>.*)")
+_OLD = re.compile(
+    r"^\| epoch (?P<epoch>\d+)(?P<inner>:\s+\d+ / \d+)?(?: \| (?P<kind>valid|test) on '[^']*' subset)?"
+    r"(?P<rest>.*num_updates.*)"
+)
+"""Before 0.9: `| epoch 001:    100 / 1000 loss=8.1, ...`, `| epoch 001 | valid on 'valid' subset | loss 7.1 | ...`."""
 _EQUAL = re.compile(rf"(?P<name>\w+)=(?P<value>{numbers.NUMBER})(?=,|\s|$)", re.IGNORECASE)
 _BARRED = re.compile(rf"\|\s*(?P<name>\w+) (?P<value>{numbers.NUMBER})(?=\s|$)", re.IGNORECASE)
 _UPDATES = ("num_updates", "train_num_updates", "valid_num_updates", "test_num_updates")
@@ -18,7 +23,13 @@ _UPDATES = ("num_updates", "train_num_updates", "valid_num_updates", "test_num_u
 
 def parse(text: str, memory: Memory) -> Row | None:
     """Read a row of the json or the simple log format."""
-    if "epoch" not in text or ("train" not in text and "valid" not in text and "test" not in text):
+    if "epoch" not in text:
+        return None
+    found = _OLD.match(text)
+    if found is not None:
+        kind = found["kind"] or ("train_inner" if found["inner"] else "train")
+        return _of_text(kind, int(found["epoch"]), found["rest"], memory)
+    if "train" not in text and "valid" not in text and "test" not in text:
         return None
     found = _JSON.search(text)
     if found is not None:
@@ -26,12 +37,15 @@ def parse(text: str, memory: Memory) -> Row | None:
     found = _SIMPLE.search(text)
     if found is None:
         return None
-    pattern = _EQUAL if found["kind"] == "train_inner" else _BARRED
-    metrics = numbers.matched(pattern, found["rest"])
-    metrics["epoch"] = int(found["epoch"])
-    if found["kind"] in ("valid", "test"):
-        metrics = {_prefixed(found["kind"], name): value for name, value in metrics.items()}
-    return _row(found["kind"], metrics, memory)
+    return _of_text(found["kind"], int(found["epoch"]), found["rest"], memory)
+
+
+def _of_text(kind: str, epoch: int, text: str, memory: Memory) -> Row | None:
+    metrics = numbers.matched(_EQUAL if kind == "train_inner" else _BARRED, text)
+    metrics["epoch"] = epoch
+    if kind in ("valid", "test"):
+        metrics = {_prefixed(kind, name): value for name, value in metrics.items()}
+    return _row(kind, metrics, memory)
 
 
 def _prefixed(kind: str, name: str) -> str:

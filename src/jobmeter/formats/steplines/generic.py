@@ -27,6 +27,8 @@ def parse(text: str, memory: Memory) -> Row | None:
     said = plainlines.read(text)
     if said is None:
         return None
+    if said.is_of_split and _is_batch(text, said, memory):
+        return None
     metrics = numbers.numeric((name, text[start:stop]) for name, (start, stop) in said.values)
     phase = Phase.EVAL if said.is_evaluation else Phase.TRAIN
     row = _of_step(text, said, metrics, memory) or _of_epoch(text, said, metrics, memory)
@@ -39,6 +41,14 @@ def parse(text: str, memory: Memory) -> Row | None:
     return Row(
         metrics=metrics, step=None, phase=phase if memory.counted or memory.step is None else Phase.EVAL
     )
+
+
+def _is_batch(text: str, said: Said, memory: Memory) -> bool:
+    """Tell a batch of an evaluation under way from its result."""
+    if said.step is None:
+        return False
+    number = _counts(text, said.step)[0]
+    return said.step.name.startswith("batch") or (memory.step or 0) > (number or 0)
 
 
 def _of_step(text: str, said: Said, metrics: dict[str, Number], memory: Memory) -> Row | None:

@@ -18,7 +18,7 @@ _BRACKETS = re.compile(
     r"\[(?P<epoch>\d+)/\d+\]\s?\[\s*(?P<n>\d+)\s*/\s*(?P<total>\d+)\s*\](?P<rest>.*)", re.IGNORECASE
 )
 """PyTorch's DCGAN: `[0/25][50/1583] Loss_D: 1.9 Loss_G: 5.1`."""
-_RESULT = re.compile(r"^\s*\*\s+(?P<rest>Acc@1.*)")
+_RESULT = re.compile(r"(?:^|INFO:?)\s*\*\s+(?P<rest>Acc@1.*)")
 _METER = re.compile(
     rf"(?P<name>[A-Za-z][\w@./-]*(?: [A-Za-z][\w@./-]*)?)[ :]\s*(?P<value>{numbers.NUMBER})(?P<unit>%)?"
     rf"(?:\s*\(\s*(?P<mean>{numbers.NUMBER})%?\s*\))?(?=[\s,]|$)",
@@ -31,14 +31,14 @@ _LONGEST = 2_000
 
 def parse(text: str, memory: Memory) -> Row | None:
     """Read a line of meters, or the result of a test."""
+    found = _RESULT.search(text) if "* Acc@1" in text else None
+    if found is not None:
+        scores = {f"test {name}": value for name, value in _meters(found["rest"])[0].items()}
+        return Row(metrics=scores, step=memory.step, phase=Phase.EVAL) if scores else None
     if "[" in text and ("poch" in text or "rain" in text or text.startswith("[")):
         found = _HEAD.search(text) or _BRACKETS.match(text)
         return _row(found, memory) if found is not None else None
-    found = _RESULT.match(text) if "Acc@1" in text else None
-    if found is None:
-        return None
-    metrics = {f"test {name}": value for name, value in _meters(found["rest"])[0].items()}
-    return Row(metrics=metrics, step=memory.step, phase=Phase.EVAL) if metrics else None
+    return None
 
 
 def _row(found: re.Match[str], memory: Memory) -> Row | None:

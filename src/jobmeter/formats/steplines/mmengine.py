@@ -16,7 +16,9 @@ _OLD = re.compile(
     r"\b(?P<by>Epoch|Iter)(?P<mode>\(val\))?\s*\[(?P<epoch>\d+)\]\[(?P<n>\d+)(?:/(?P<total>\d+))?\]\t(?P<rest>.*)"
 )
 _OLD_ITER = re.compile(r"- INFO - Iter \[(?P<n>\d+)/(?P<total>\d+)\]\s+(?P<rest>lr: .*)")
-_PAIR = re.compile(rf"(?P<name>[A-Za-z][\w./@= ()-]*?): (?P<value>{numbers.NUMBER})(?=,|\s|$)", re.IGNORECASE)
+_PAIR = re.compile(
+    rf"(?P<name>[A-Za-z][\w./@= ()-]*?): (?P<value>{numbers.NUMBER})(?=,|\s|$)(?! -?\d)", re.IGNORECASE
+)
 _LONGEST = 4_000
 _TIMES = frozenset(("time", "data_time", "memory", "eta"))
 

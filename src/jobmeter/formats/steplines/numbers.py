@@ -30,7 +30,7 @@ _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 PAIR = re.compile(
     rf"(?<![\w./])(?P<name>[A-Za-z_@][\w@./-]*(?:[ ][A-Za-z_@(][\w@./()-]*){{0,3}})\s*[:=]\s*"
-    rf"(?P<value>{NUMBER})\s?(?P<unit>{UNIT})?(?![\w.]*[\w]|,\d)",
+    rf"(?P<value>{NUMBER})\s?(?P<unit>{UNIT})?(?![\w.]*[\w]|[,:]\d)",
     re.IGNORECASE,
 )
 

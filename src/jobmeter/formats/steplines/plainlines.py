@@ -14,8 +14,8 @@ from jobmeter.model import metrics as meanings
 
 _STEP = re.compile(
     r"(?<![\w./-])"
-    r"(?P<name>global[_ ]?step|steps?|(?:acc|cur|global)_iter|iter(?:ation)?s?|updates?|batch(?:[_ ](?:idx|id))?|it|"
-    r"episodes?)\b"
+    r"(?P<name>global[_ ]?step|steps?|(?:acc|cur|global)_iter|num_updates|iter(?:ation)?s?|updates?|"
+    r"batch(?:[_ ](?:idx|id))?|it|episodes?)\b"
     r"(?:\.{3}|\s*[:=#])?\s*(?:\[|(?<!\w)\()?\s*(?P<number>\d+(?:,\d{3})*)(?:\s*/\s*(?P<total>\d+(?:,\d{3})*))?(?![\w.%]|,\d)",
     re.IGNORECASE,
 )
@@ -25,7 +25,8 @@ _EPOCH = re.compile(
     re.IGNORECASE,
 )
 _LOSS = re.compile(
-    r"(?<![\w/])(?P<name>(?:[A-Za-z][\w@/-]* )?[\w/-]*(?:loss(?:es)?|ppl|perplexity|nll|bpb|reward|acc(?:uracy)?))\b"
+    r"(?<![\w/])(?P<name>(?:(?!(?:with|and|the|has|its|at|in)\b)[A-Za-z][\w@/-]* )?"
+    r"[\w/-]*(?:loss(?:es)?|ppl|perplexity|nll|bpb|reward|acc(?:uracy)?))\b"
     rf"\s*(?:[:=]|\bis\b|\s)\s*(?P<value>{numbers.NUMBER})\s?(?P<unit>{numbers.UNIT})?(?!\w|[.,]\w)",
     re.IGNORECASE,
 )
@@ -50,8 +51,18 @@ _OTHER_LOSS = re.compile(
     r"(?:stop|packet|profit|heat|weight|path|insertion|return|data|job)[ _/-]?(?:and[ _])?loss", re.I
 )
 """Losses of traders, networks and engineers."""
+_BITS = re.compile(r"(?:^|[\W_])(?:nll|bpb|bits_per_byte)$", re.IGNORECASE)
+_ALIGNED = re.compile(r"\w {2,}= ")
+"""A block of figures of the whole run, as the Trainer prints at its end."""
 _BLANKS = re.compile(r"\s+")
 _WITHIN_EPOCH = re.compile(r"\b(?:batch|step|iter(?:ation)?)\b", re.IGNORECASE)
+_SPLIT = r"(?P<split>eval(?:uation|uating)?|val(?:id(?:ation|ating)?)?|test(?:ing)?|dev|cv)"
+_OF_SPLIT = re.compile(
+    rf"^\W*{_SPLIT}(?![\w./@-])|[|\[(]\s*{_SPLIT.replace('split', 'field')}\s*[|\])]"
+    rf"|\b(?:phase|split|mode|subset|dataset)\s*[:=]\s*{_SPLIT.replace('split', 'said')}\b",
+    re.IGNORECASE,
+)
+"""A line that is about data held back: `val Loss: 0.1 Acc: 0.9`, `Epoch 5 | test | loss 0.6`, `split=val loss=0.6`."""
 _HELD_BACK = re.compile(r"\b(?:eval\w*|val(?:id\w*)?|test)\b", re.IGNORECASE)
 _NO_METRIC = frozenset(
     (
@@ -62,6 +73,7 @@ _NO_METRIC = frozenset(
         "iteration",
         "iterations",
         "global_step",
+        "num_updates",
         "update",
         "updates",
         "acc_iter",
@@ -69,6 +81,7 @@ _NO_METRIC = frozenset(
         "batch",
         "batch_id",
         "batch_idx",
+        "idx",
         "episode",
         "it",
         "epoch",
@@ -81,7 +94,9 @@ _NO_METRIC = frozenset(
         "took",
     )
 )
-_CALLER = re.compile(r"(?<![\w./-])[\w./-]+\.(?:py|c|cc|cpp|cu|h):\d+(?::\w+)?")
+_CALLER = re.compile(
+    r"(?<![\w./-])[\w./-]+\.(?:py|c|cc|cpp|cu|h):\d+(?::\w+)?|(?<![\w./-])[\w.]+:[\w<>]+:\d+(?= - )"
+)
 """Where a logger says it was called."""
 _RANK = re.compile(r"(?<![\w-])rank\s*[:=]\s*(?P<rank>\d{1,6})(?!\w)", re.IGNORECASE)
 
@@ -101,6 +116,8 @@ class Said:
 
     values: tuple[tuple[str, Span], ...]
     is_evaluation: bool
+    is_of_split: bool
+    """The whole line is about data held back: a step in it may be a batch of them."""
     step: Place | None
     epoch: Place | None
     rank: Span | None
@@ -134,15 +151,19 @@ def _said(shape: str) -> tuple[Said | None, bool]:
     is_evaluation = _is_evaluation(rest.text, values)
     rest.cut(len(rest.text) - len(loggers.message(rest.text)))
     rest.replace(_BLANKS, " ")
+    split = _split(rest.text)
+    if split is not None:
+        spans = tuple((_of_split(name, split), span) for name, span in spans)
     rank = _RANK.search(rest.text)
     said = Said(
         values=spans,
-        is_evaluation=is_evaluation,
+        is_evaluation=is_evaluation or split is not None,
+        is_of_split=split is not None,
         step=_place(_STEP, rest),
         epoch=_place(_EPOCH, rest),
         rank=rest.origin(rank.span("rank")) if rank else None,
         is_pairs=_ONLY_PAIRS.fullmatch(rest.text) is not None,
-        is_loss=_ONLY_LOSS.fullmatch(rest.text) is not None,
+        is_loss=_ONLY_LOSS.fullmatch(rest.text) is not None and _ALIGNED.search(shape) is None,
         may_be_below_heading=bool(_ONE_PAIR.fullmatch(rest.text) or _ONE_LOSS.fullmatch(rest.text)),
         is_within_epoch=any(map(_WITHIN_EPOCH.search, values)),
     )
@@ -199,17 +220,20 @@ def _values(text: str) -> dict[str, _Found]:
         if not any(known.endswith(name) for known in found):
             found[name] = place
     if "|" in text:
-        found = _fields(text) | found
+        found = _fields(text, "|") | found
+    elif ", " in text:
+        listed = _fields(text, ",")
+        found |= {name: listed[name] for name in listed if name not in found and meanings.is_known(name)}
     return {
         name: place for name, place in found.items() if name.lower().split()[-1].strip("[(") not in _NO_METRIC
     }
 
 
-def _fields(text: str) -> dict[str, _Found]:
-    """Read `| norm 15.3 | lr 8.57e-07 |`, where bars stand for colons."""
+def _fields(text: str, mark: str) -> dict[str, _Found]:
+    """Read `| norm 15.3 | lr 8.57e-07 |`, where bars or commas part what has no colons."""
     found: dict[str, _Found] = {}
     start = 0
-    for field in text.split("|"):
+    for field in text.split(mark):
         match = _FIELD.fullmatch(text, start, start + len(field))
         if match is not None:
             name = numbers.with_unit(match["name"], match["unit"])
@@ -229,11 +253,30 @@ def _measured(matches: Iterable[re.Match[str]]) -> Iterator[tuple[str, _Found]]:
 def _is_result(name: str) -> bool:
     if _OTHER_LOSS.search(name):
         return False
+    if _BITS.search(name):
+        return True
     return meanings.is_loss(name) or meanings.canonical(name).removeprefix("eval_") in (
         meanings.ACCURACY,
         meanings.PERPLEXITY,
         meanings.REWARD,
     )
+
+
+def _split(text: str) -> str | None:
+    """Find whose data a line is about, where they are not those of the training."""
+    found = _OF_SPLIT.search(text)
+    if found is None:
+        return None
+    word = (found["split"] or found["field"] or found["said"]).lower()
+    return next(short for short in ("eval", "val", "test", "dev", "cv") if word.startswith(short)).replace(
+        "cv", "val"
+    )
+
+
+def _of_split(name: str, split: str) -> str:
+    if meanings.is_evaluation(name) or not _is_result(name):
+        return name
+    return f"{split} {name}"
 
 
 def _is_evaluation(text: str, names: Iterable[str]) -> bool:

@@ -100,7 +100,7 @@ def test_examples_that_many_scripts_began_as():
         ("meters", 50, {"Loss_D": 1.9, "Loss_G": 5.1, "epoch": 1}),
         ("examples", 100, {"D_A": 0.402, "G_A": 0.318, "epoch": 1, "batch": 100}),
         ("examples", 124, {"loss": 1.5, "avg loss": 2.2, "rate": 0.001, "seconds": 1.2, "images": 7936}),
-        ("examples", 7, {"train-logloss": 0.68, "eval-logloss": 0.69}),
+        ("trees", 7, {"train-logloss": 0.68, "eval-logloss": 0.69}),
     ]
 
 
