@@ -2,8 +2,9 @@
 
     PYTHONPATH=src python3 tests/truth/v2_recording.py [oom]
 
-With `oom` only the job that is killed for want of memory is recorded. What it is called by `jobmeter analyze` is checked
-where this Python has what reading needs (apsw, msgspec, numpy). Prints one PASS or FAIL line per promise and exits 1 if any failed. Needs root and a writable cgroup v2 tree.
+Prints one PASS or FAIL line per promise and exits 1 if any failed. Needs root and a writable cgroup v2 tree. With `oom`
+only the job that is killed for want of memory is recorded. What `jobmeter analyze` calls it is checked where this
+Python has what reading needs (apsw, msgspec, numpy).
 """
 
 import importlib.util
