@@ -30,6 +30,7 @@ class LiveProcess:
         self.start_ticks = int(fields[19])
         self.instance = f"{pid}@{self.start_ticks}"
         self.command = stat[stat.index("(") + 1 : stat.rindex(")")]
+        self.looked = True
 
 
 class LiveJob:

@@ -20,8 +20,10 @@ class Gauge:
 
     def add(self, value: float) -> None:
         """Take one more reading in."""
-        self.peak = max(self.peak, value)
-        self.low = min(self.low, value)
+        if value > self.peak:
+            self.peak = value
+        elif value < self.low:
+            self.low = value
         self.last = value
         self.total += value
         self.count += 1
@@ -47,7 +49,7 @@ class Summary:
         self._definitions = definitions
         self._starts_at_zero = starts_at_zero
         self._base: dict[tuple[str, str], float] = {}
-        self._totals: dict[str, dict[str, float]] = {}
+        self._totals: dict[tuple[str, str], float] = {}
         self._gauges: dict[str, Gauge] = {}
         self._labels: dict[str, dict[str, str]] = {}
 
@@ -62,18 +64,19 @@ class Summary:
             if isinstance(value, str):
                 self._labels.setdefault(key, {})[instance] = value
             elif definition.kind is Kind.COUNTER:
-                self._count(definition, instance, value)
+                self._count(definition, (key, instance), value)
             elif key in self._gauges:
                 self._gauges[key].add(value)
             else:
                 self._gauges[key] = Gauge(value)
 
-    def _count(self, definition: Measurement, instance: str, value: float) -> None:
-        at = (definition.key, instance)
+    def _count(self, definition: Measurement, at: tuple[str, str], value: float) -> None:
         if at not in self._base:
             self._base[at] = 0 if self._starts_at_zero(definition) else value
-        totals = self._totals.setdefault(definition.key, {})
-        totals[instance] = max(totals.get(instance, 0), value - self._base[at])
+            self._totals[at] = 0
+        total = value - self._base[at]
+        if total > self._totals[at]:
+            self._totals[at] = total
 
     def largest(self, key: str) -> float | None:
         """Give the highest reading of a gauge so far."""
@@ -85,11 +88,15 @@ class Summary:
         gauge = self._gauges.get(key)
         if gauge is not None:
             return gauge.last
-        return sum(self._totals[key].values()) if key in self._totals else None
+        parts = [total for at, total in self._totals.items() if at[0] == key]
+        return sum(parts) if parts else None
 
     def values(self) -> "dict[str, Value]":
         """Render the summary: counters under their own key, statistics with their word after the tool."""
-        values: dict[str, Value] = {key: sum(parts.values()) for key, parts in self._totals.items()}
+        totals: dict[str, float] = {}
+        for (key, _instance), total in self._totals.items():
+            totals[key] = totals.get(key, 0) + total
+        values: dict[str, Value] = {**totals}
         for key, gauge in self._gauges.items():
             definition = self._definitions[key]
             if not definition.summary:

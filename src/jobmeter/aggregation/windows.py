@@ -18,6 +18,8 @@ TOP = 50
 REST = "rest"
 _RATE = "_pdcpu"
 _FOLD_AT = 50_000
+_NUMBERS = (int, float)
+_COUNTER, _GAUGE = Kind.COUNTER, Kind.GAUGE
 
 
 class Span:
@@ -40,6 +42,8 @@ class Buffer:
         "_folded",
         "_labels",
         "_last",
+        "_names",
+        "_new_labels",
         "_readings",
         "_seeds",
         "_standing",
@@ -65,6 +69,8 @@ class Buffer:
         self._carry: dict[tuple[str, str], Value] = {}
         self._standing: dict[tuple[str, str], Value] = {}
         self._labels: dict[tuple[str, str], Value] = {}
+        self._new_labels: set[tuple[str, str]] = set()
+        self._names: dict[str, list[tuple[str, Reduce]]] = {}
         self._sums: dict[tuple[str, str], list[float]] = {}
         self.spans: dict[str, Span] = {}
         self.samples = 0
@@ -84,43 +90,52 @@ class Buffer:
         folded = self._folded
         for key, instance, value in self._readings:
             definition = self._definitions[key]
-            if definition.kind is Kind.COUNTER:
-                self._count(folded, definition, instance, value)
-            elif definition.kind is Kind.CATEGORICAL:
+            kind = definition.kind
+            if kind is _COUNTER:
+                self._count(folded, definition, (key, instance), value)
+            elif kind is _GAUGE:
+                self._reduce_gauge(folded, definition, instance, value)
+                if definition.scope is Scope.PROCESS and not key.endswith(_RATE):
+                    self._standing[key, instance] = value
+            elif kind is Kind.CATEGORICAL:
                 known = folded.get((key, instance))
                 tally = known if isinstance(known, dict) else {}
                 tally[str(value)] = tally.get(str(value), 0) + 1
                 folded[key, instance] = tally
-            elif definition.kind is Kind.LABEL:
-                # what is on the disk already is not said again
-                if (key, instance) in folded or self._labels.get((key, instance)) != value:
-                    folded[key, instance] = value
-            else:
-                self._reduce_gauge(folded, definition, instance, value)
-                if definition.scope is Scope.PROCESS and not key.endswith(_RATE):
-                    self._standing[key, instance] = value
+            # what is on the disk already is not said again
+            elif (key, instance) in folded or self._labels.get((key, instance)) != value:
+                folded[key, instance] = value
+                self._new_labels.add((key, instance))
         self._readings = []
         return folded
 
     def _reduce_gauge(self, folded: "Folded", definition: Measurement, instance: str, value: "Value") -> None:
         """Fold one more reading in, from what the gauge said when the window began."""
         standing = self._carry.get((definition.key, instance))
-        for position, reduce in enumerate(definition.reduce):
-            at = (definition.key if position == 0 else definition.stat_key(reduce.value), instance)
+        for name, reduce in self._names.get(definition.key) or self._name(definition):
+            at = (name, instance)
             known = folded.get(at, standing)
-            if reduce is Reduce.LAST or not isinstance(value, int | float):
+            if reduce is Reduce.LAST or not isinstance(value, _NUMBERS):
                 folded[at] = value
             elif reduce is Reduce.MEAN:
                 self._sums.setdefault(at, []).append(value)
                 folded[at] = sum(self._sums[at]) / len(self._sums[at])
-            elif not isinstance(known, int | float):
+            elif not isinstance(known, _NUMBERS) or (
+                value > known if reduce is Reduce.MAX else value < known
+            ):
                 folded[at] = value
             else:
-                folded[at] = max(known, value) if reduce is Reduce.MAX else min(known, value)
+                folded[at] = known
 
-    def _count(self, folded: "Folded", definition: Measurement, instance: str, value: "Value") -> None:
-        at = (definition.key, instance)
-        total = float(value) if isinstance(value, float) else int(value)
+    def _name(self, definition: Measurement) -> list[tuple[str, Reduce]]:
+        """Say under which names a gauge is written: its own, then those of further statistics."""
+        first, *further = definition.reduce
+        names = [(definition.key, first), *((definition.stat_key(one.value), one) for one in further)]
+        self._names[definition.key] = names
+        return names
+
+    def _count(self, folded: "Folded", definition: Measurement, at: tuple[str, str], value: "Value") -> None:
+        total = value if isinstance(value, _NUMBERS) else int(value)
         seed = self._seeds.get(at)
         if seed is None:
             if not self._starts_at_zero(definition):
@@ -133,14 +148,16 @@ class Buffer:
 
     def commit(self, written: "Folded") -> None:
         """This much of the window reached the disk: deltas count from here, the buffer begins anew."""
-        for at, value in written.items():
-            if isinstance(value, str):
-                self._labels[at] = value
+        for at in self._new_labels:
+            label = written.get(at)
+            if isinstance(label, str):
+                self._labels[at] = label
         self._seeds.update(self._last)
         self._carry.update(self._standing)
         for span in self.spans.values():
             span.begin = span.end
         self._readings, self._folded, self._last, self._standing, self._sums = [], {}, {}, {}, {}
+        self._new_labels = set()
         self.samples = 0
 
     def forget(self, alive: "set[str]") -> None:
@@ -162,7 +179,7 @@ def top_instances(folded: "Folded", limit: int = TOP) -> "Folded":
     weight: dict[str, tuple[float, float]] = {}
     for (key, instance), value in folded.items():
         cpu, rss = weight.get(instance, (0.0, 0.0))
-        if isinstance(value, int | float):
+        if isinstance(value, _NUMBERS):
             cpu = max(cpu, value) if key.endswith("_cputime") else cpu
             rss = max(rss, value) if key.endswith("_rss") else rss
         weight[instance] = (cpu, rss)
@@ -173,7 +190,7 @@ def top_instances(folded: "Folded", limit: int = TOP) -> "Folded":
     for (key, instance), value in folded.items():
         if instance in kept:
             shortened[key, instance] = value
-        elif isinstance(value, int | float) and not key.endswith(_RATE):
+        elif isinstance(value, _NUMBERS) and not key.endswith(_RATE):
             so_far = shortened.get((key, REST), 0)
-            shortened[key, REST] = so_far + value if isinstance(so_far, int | float) else value
+            shortened[key, REST] = so_far + value if isinstance(so_far, _NUMBERS) else value
     return shortened

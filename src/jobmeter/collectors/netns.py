@@ -61,6 +61,10 @@ class NetnsSource:
     def _look_for_namespaces(self) -> None:
         """Look at processes that are new, or became another program: joining a namespace comes before exec."""
         proc, processes, left = self._job.paths.proc, self._job.processes, _MOST_LOOKS
+        unchanged = self._looked.keys() == processes.keys()
+        # one that was not read again did not run, and is the program it was
+        if unchanged and not any(process.looked for process in processes.values()):
+            return
         for pid in [pid for pid in self._looked if pid not in processes]:
             del self._looked[pid]
         for pid, process in processes.items():

@@ -93,8 +93,10 @@ class ProcSource:
         "_read_at",
         "_rss",
         "_rss_total",
+        "_standing",
         "_status_at",
         "_vsz_total",
+        "_wants_pss",
     )
 
     def __init__(self, job: "Job", keys: frozenset[str]) -> None:
@@ -112,16 +114,29 @@ class ProcSource:
         self._most: dict[int, int] = {}
         self._named: dict[str, tuple[tuple[str, bytes], str]] = {}
         self._places = None if keys.isdisjoint(_PLACED) else procplace.Places(job.paths.proc)
+        self._standing: list[Reading] = []
+        self._wants_pss = not keys.isdisjoint(("proc_pss", "proc_pss_total"))
         self._status_at = 0.0
         self._read_at = now
 
-    def read(self) -> "Iterator[Reading]":
-        """Yield the processes that moved, then the totals."""
+    def read(self) -> "list[Reading]":
+        """Give the processes that moved, then the totals."""
         now = time.monotonic()
+        processes = self._job.processes.values()
+        looked = [process for process in processes if process.looked]
+        readings = list(self._processes(looked, now)) if looked else []
+        self._read_at = now
+        if looked or len(processes) != len(self._alive) or not self._standing:
+            self._add_up(list(processes))
+            self._standing = [*self._totals(len(processes)), *self._bound()]
+        readings += self._standing
+        if self._wants_pss and processes and self._budget.due(now, self._rss_total):
+            readings += self._pss(list(processes), now, self._rss_total)
+        return readings
+
+    def _processes(self, looked: "list[Process]", now: float) -> "Iterator[Reading]":
         keys = self._keys
         boot = time.clock_gettime(time.CLOCK_BOOTTIME)
-        processes = list(self._job.processes.values())
-        looked = [process for process in processes if process.looked]
         status_due = len(looked) <= _FEW or now - self._status_at >= _STATUS_SECONDS
         for process in looked:
             if "proc_state" in keys:
@@ -134,11 +149,6 @@ class ProcSource:
                 yield from self._status(process)
         if status_due:
             self._status_at = now
-        self._read_at = now
-        if looked or len(processes) != len(self._alive):
-            self._add_up(processes)
-        yield from self._totals(processes, now)
-        yield from self._bound()
 
     def _moved(self, process: "Process", now: float, boot: float) -> "Iterator[Reading]":
         name, keys = process.instance, self._keys
@@ -241,22 +251,19 @@ class ProcSource:
         if highest:
             yield "proc_hwm_bound", "", highest
 
-    def _totals(self, processes: "list[Process]", now: float) -> "Iterator[Reading]":
+    def _totals(self, count: int) -> "Iterator[Reading]":
         if "proc_cputime_total" in self._keys:
             yield "proc_cputime_total", "", self._attributed_ns / 1e9
-        if not processes:
+        if not count:
             return
         if "proc_count" in self._keys:
-            yield "proc_count", "", len(processes)
+            yield "proc_count", "", count
         if "proc_rss_total" in self._keys:
             yield "proc_rss_total", "", self._rss_total
         if "proc_vsz_total" in self._keys:
             yield "proc_vsz_total", "", self._vsz_total
         if "proc_hwm_total" in self._keys:
             yield "proc_hwm_total", "", self._hwm_total
-        wants_pss = "proc_pss" in self._keys or "proc_pss_total" in self._keys
-        if wants_pss and self._budget.due(now, self._rss_total):
-            yield from self._pss(processes, now, self._rss_total)
 
     def _pss(self, processes: "list[Process]", now: float, rss_total: int) -> "Iterator[Reading]":
         began = time.thread_time()

@@ -3,7 +3,7 @@
 from jobmeter import collectors
 from jobmeter.aggregation import windows
 from jobmeter.aggregation.summary import Summary
-from jobmeter.model.measurement import Measurement, Scope
+from jobmeter.model.measurement import Kind, Measurement, Scope
 from jobmeter.recording import accounts, guard
 from jobmeter.recording.attribution import Attribution
 from jobmeter.runfolder import usageline, writer
@@ -46,7 +46,10 @@ class Sampler:
         "_read_at",
         "_report_interval",
         "_said",
+        "_said_gauges",
         "_sources",
+        "_stamps",
+        "_witnesses",
         "attribution",
         "definitions",
         "samples",
@@ -70,6 +73,7 @@ class Sampler:
         self.definitions: dict[str, Measurement] = selection.definitions
         self._failures: dict[str, int] = {}
         self._sources: dict[str, Source] = {}
+        self._witnesses: dict[str, Witness] = {}
         for name, keys in selection.by_collector().items():
             self._attach(name, keys)
         self._read_at = {
@@ -78,6 +82,8 @@ class Sampler:
             if name in _OF_THE_JOB or all(self.definitions[key].scope is Scope.HOST for key in keys)
         }
         self._said: dict[str, list[Reading]] = {}
+        self._said_gauges: dict[str, list[Reading]] = {}
+        self._stamps = writer.Stamps()
         self._job_window = windows.Buffer(self.definitions, self._starts_at_zero, timing.began)
         self._process_window = windows.Buffer(self.definitions, self._starts_at_zero, timing.began)
         self._job_keys = frozenset(k for k, m in self.definitions.items() if m.scope is not Scope.PROCESS)
@@ -121,14 +127,24 @@ class Sampler:
 
     def _repeat(self, name: str) -> None:
         """What a source of an idle job said still stands; the machine as a whole is left out."""
-        if name in _OF_THE_JOB:
-            self._take(name, self._clock.monotonic(), self._said.get(name, []))
+        if name not in _OF_THE_JOB:
+            return
+        readings = self._said.get(name, [])
+        self._job_window.add(name, self._clock.monotonic(), readings)
+        gauges = self._said_gauges.get(name)
+        if gauges is None:
+            gauges = [one for one in readings if self.definitions[one[0]].kind is Kind.GAUGE]
+            self._said_gauges[name] = gauges
+        # a counter that stands adds nothing to its total, a gauge weighs in the mean for as long as it stands
+        self.summary.add(gauges)
 
     def _read(self, name: str, source: "Source") -> None:
         # what is known of processes is as old as the look at them, however long this process then had to wait
         at = self._looked_at if name in _OF_THE_PROCESSES else self._clock.monotonic()
         readings = guard.attempt(lambda: list(source.read()), lambda error: self._failed(name, error))
-        guard.attempt(lambda: self._listen(source), lambda error: self._failed(name, error))
+        witness = self._witnesses.get(name)
+        if witness is not None:
+            guard.attempt(lambda: self._listen(witness), lambda error: self._failed(name, error))
         if readings is None:
             return
         if not self._job.processes:
@@ -137,48 +153,46 @@ class Sampler:
         if name in self._read_at:
             self._read_at[name] = at
             self._said[name] = job_readings
-        self._take(name, at, job_readings)
+            self._said_gauges.pop(name, None)
+        self._job_window.add(name, at, job_readings)
+        self.summary.add(job_readings)
         if len(job_readings) < len(readings):
             self._process_window.add(name, at, [r for r in readings if r[0] not in self._job_keys])
 
-    def _listen(self, source: "Source") -> None:
-        """Write down what a source has to say besides numbers; most have nothing."""
-        witness = _witness(source)
-        for kind, details in () if witness is None else witness.tell():
+    def _listen(self, witness: "Witness") -> None:
+        """Write down what a source has to say besides numbers."""
+        for kind, details in witness.tell():
             self._on_event(kind, details)
 
     def standing(self) -> dict[str, object]:
         """Say how the sources fared that keep track of it."""
-        witnesses = {name: _witness(source) for name, source in self._sources.items()}
-        return {name: witness.standing() for name, witness in witnesses.items() if witness is not None}
+        return {name: witness.standing() for name, witness in self._witnesses.items()}
 
     def doubts(self) -> dict[str, str]:
         """Say which keys the sources themselves would not swear to."""
-        witnesses = [_witness(source) for source in self._sources.values()]
         return {
             key: reason
-            for witness in witnesses
-            if witness is not None
+            for witness in self._witnesses.values()
             for key, reason in witness.doubts().items()
             if key in self.definitions
         }
-
-    def _take(self, name: str, at: float, readings: "list[Reading]") -> None:
-        self._job_window.add(name, at, readings)
-        self.summary.add(readings)
 
     def _attach(self, name: str, keys: frozenset[str]) -> None:
         source = guard.attempt(
             lambda: collectors.load(name).attach(self._job, keys), lambda error: self._failed(name, error)
         )
-        if source is not None:
-            self._sources[name] = source
+        if source is None:
+            return
+        self._sources[name] = source
+        if hasattr(source, "tell"):
+            self._witnesses[name] = source  # type: ignore[assignment]  # told by its names
 
     def _failed(self, name: str, error: str) -> None:
         self._failures[name] = self._failures.get(name, 0) + 1
         if self._failures[name] == 1:
             self._on_event("source_failed", {"source": name, "error": error})
         if self._failures[name] >= _FAILURES_ALLOWED and name in self._sources:
+            self._witnesses.pop(name, None)
             self._close(name, self._sources.pop(name))
 
     def _write_job_line(self) -> None:
@@ -201,7 +215,7 @@ class Sampler:
     def _write(self, folded: "windows.Folded", window: windows.Buffer) -> bool:
         if not folded:
             return True
-        stamp = writer.timestamp(self._clock.wall())
+        stamp = self._stamps.at(self._clock.wall())
         return self._folder.usage.append_line(usageline.encode(stamp, window.samples, window.clock(), folded))
 
     def close(self) -> None:
@@ -214,10 +228,6 @@ class Sampler:
         guard.attempt(
             source.close, lambda error: self._on_event("source_failed", {"source": name, "error": error})
         )
-
-
-def _witness(source: "Source") -> "Witness | None":
-    return source if hasattr(source, "tell") else None  # type: ignore[return-value]  # told by its names
 
 
 def _moved_only(folded: "windows.Folded") -> "windows.Folded":

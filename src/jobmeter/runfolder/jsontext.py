@@ -36,6 +36,6 @@ def mapping(value: "Mapping[str, object]") -> str:
 def _number(value: float) -> str:
     if value == 0:
         return "0"  # most deltas are
-    if value != value or value in (float("inf"), float("-inf")):
-        return "null"
+    if value - value != 0:
+        return "null"  # not a number, or infinite
     return repr(round(value, 6))

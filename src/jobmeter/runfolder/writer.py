@@ -196,6 +196,27 @@ def timestamp(wall: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(millis // 1000)) + f".{millis % 1000:03d}Z"
 
 
+class Stamps:
+    """The same for one who asks often: what stays the same for a minute is rendered once."""
+
+    __slots__ = ("_minute", "_text")
+
+    def __init__(self) -> None:
+        self._minute = -1
+        self._text = ""
+
+    def at(self, wall: float) -> str:
+        """Render a wall-clock time like `timestamp`."""
+        millis = int(wall * 1000)
+        minute = millis // 60_000
+        if minute != self._minute:
+            self._minute = minute
+            self._text = time.strftime("%Y-%m-%dT%H:%M:", time.gmtime(minute * 60))
+        # five digits, of which the first is there to keep the zeros behind it
+        digits = str(100_000 + millis % 60_000)
+        return f"{self._text}{digits[1:3]}.{digits[3:]}Z"
+
+
 def create(home: str, wall: float) -> RunFolder:
     """Make a new run folder; on a full disk one that counts what it cannot keep."""
     run_id = new_run_id(wall)

@@ -4,10 +4,12 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from jobmeter import collectors
+from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Stat, Unit
 from jobmeter.probes.paths import Paths
 from jobmeter.recording.clock import Timing
 from jobmeter.recording.job import Job
@@ -16,6 +18,31 @@ from jobmeter.recording.selection import Selection
 from jobmeter.runfolder.writer import RunFolder
 from support import broken_source
 from support.broken_source import BrokenSource
+
+
+class Scripted:
+    """A source of the job's own accounts that says what it is told to."""
+
+    script: ClassVar[list[list[tuple[str, str, float]]]] = []
+
+    def read(self) -> list[tuple[str, str, float]]:
+        return self.script.pop(0)
+
+    def close(self) -> None:
+        assert not self.script
+
+
+def attach(_job: object, _keys: frozenset[str]) -> Scripted:
+    """Be a collector."""
+    return Scripted()
+
+
+SCRIPTED = (
+    Measurement(
+        "cgroup_level", Kind.GAUGE, Unit.BYTES, Scope.JOB, (Reduce.MAX,), (Stat.PEAK, Stat.MEAN), "x"
+    ),
+    Measurement("cgroup_used", Kind.COUNTER, Unit.SECONDS, Scope.JOB, (Reduce.DELTA,), (Stat.TOTAL,), "x"),
+)
 
 
 class FakeClock:
@@ -34,12 +61,14 @@ class FakeClock:
 class Scene:
     """A sampler of a sleeping process that reads the broken source only."""
 
-    def __init__(self, folder: Path, pid: int) -> None:
+    def __init__(
+        self, folder: Path, pid: int, measured: tuple[Measurement, ...] = broken_source.MEASUREMENTS
+    ) -> None:
         self.clock = FakeClock()
         self.events: list[tuple[str, dict[str, object]]] = []
         self.folder = RunFolder(str(folder), "id")
         self.job = Job(pid, Paths(), ours=False)
-        definitions = {m.key: m for m in broken_source.MEASUREMENTS}
+        definitions = {m.key: m for m in measured}
         timing = Timing(self.clock, sample_interval=1.0, report_interval=10.0, timeout=None)
         self.sampler = Sampler(
             self.job,
@@ -157,3 +186,33 @@ def test_a_line_that_the_disk_refused_is_carried_by_the_next(scene: Scene) -> No
     clock = line["clock"]
     assert isinstance(clock, dict)
     assert clock["step"] == [1000.0, 1003.0]
+
+
+def test_what_an_idle_job_said_stands_in_every_line_and_weighs_in_the_mean(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(collectors.ALL, "cgroup", __name__)
+    Scripted.script = [
+        [("cgroup_level", "", 10), ("cgroup_used", "", 2.5)],
+        [("cgroup_level", "", 30), ("cgroup_used", "", 4.0)],
+    ]
+    other = Scene(tmp_path / "other", scene.job.pid, SCRIPTED)
+    (tmp_path / "other").mkdir()
+    for seconds in (1, 1, 1, 5, 1):
+        other.clock.now += seconds
+        other.sampler.sample()
+    other.sampler.close()
+    measured = [line["measurements"] for line in other.lines()]
+    assert measured[1:] == [
+        {"cgroup_level": 10, "cgroup_used": 0},
+        {"cgroup_level": 10, "cgroup_used": 0},
+        {"cgroup_level": 30, "cgroup_used": 1.5},
+        {"cgroup_level": 30, "cgroup_used": 0},
+    ]
+    assert other.sampler.summary.values() == {
+        "cgroup_mean_level": 18,
+        "cgroup_peak_level": 30,
+        "cgroup_used": 1.5,
+    }
+    other.folder.close()
+    other.job.close()

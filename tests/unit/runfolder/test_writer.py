@@ -136,6 +136,13 @@ def test_times_are_written_with_milliseconds() -> None:
     assert writer.timestamp(0.9999) == "1970-01-01T00:00:00.999Z"
 
 
+def test_times_asked_for_one_after_the_other_are_those_asked_for_alone() -> None:
+    stamps = writer.Stamps()
+    for wall in (0.0, 9.0009, 59.9999, 60.0, 61.05, 3599.5, 3600.0, 59.25, NOVEMBER, NOVEMBER + 0.877, 4e9):
+        assert stamps.at(wall) == writer.timestamp(wall)
+    assert stamps.at(61.05) == "1970-01-01T00:01:01.050Z"
+
+
 def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("")
     with pytest.raises(RecordError) as caught:
