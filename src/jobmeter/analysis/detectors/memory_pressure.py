@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jobmeter.analysis import needs, readings
+from jobmeter.analysis import peaks, readings
 from jobmeter.model import units
 from jobmeter.model.report import Evidence, Finding, Severity
 from jobmeter.model.view import RunView
@@ -105,7 +105,7 @@ def _finding(view: RunView, squeeze: Squeeze) -> Finding:
 
 
 def _is_cache(view: RunView) -> bool:
-    peak, limit = needs.memory_peak(view), view.run.limits.memory_bytes
+    peak, limit = peaks.memory_peak(view), view.run.limits.memory_bytes
     return peak is not None and limit is not None and peak.size_bytes < _HALF_LIMIT * limit
 
 

@@ -1,6 +1,6 @@
 """Near limit: the memory the job itself needed came close to what it may use.
 
-Counted is what the kernel cannot drop, never page cache (`analysis/needs.py`). The job's own thresholds
+Counted is what the kernel cannot drop, never page cache (`analysis/peaks.py`). The job's own thresholds
 (`monitoring:` of its config) win over 0.85 and 0.95.
 
 What can mislead: a limit that is the whole machine's is shared with everyone on it.
@@ -8,8 +8,8 @@ What can mislead: a limit that is the whole machine's is shared with everyone on
 
 from collections.abc import Iterable
 
-from jobmeter.analysis import needs, readings
-from jobmeter.analysis.needs import Peak
+from jobmeter.analysis import peaks, readings
+from jobmeter.analysis.peaks import Peak
 from jobmeter.model import units
 from jobmeter.model.report import Evidence, Finding, Severity
 from jobmeter.model.run import Run, Value
@@ -19,7 +19,7 @@ from jobmeter.model.view import RunView
 def detect(view: RunView) -> Iterable[Finding]:
     """Tell how close the job came to its memory limit."""
     limit = view.run.limits.memory_bytes
-    peak = needs.memory_peak(view)
+    peak = peaks.memory_peak(view)
     if peak is None or not limit or limit <= 0:
         return
     warning, critical = readings.thresholds(view.run)

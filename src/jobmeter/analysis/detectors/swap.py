@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from jobmeter.analysis import needs, readings
+from jobmeter.analysis import peaks, readings
 from jobmeter.model import units
 from jobmeter.model.report import Evidence, Finding, Severity
 from jobmeter.model.run import Value
@@ -35,7 +35,7 @@ def detect(view: RunView) -> Iterable[Finding]:
 
 
 def _of_job(view: RunView, own: readings.Readings | None, swapped: float) -> Finding:
-    peak = needs.memory_peak(view)
+    peak = peaks.memory_peak(view)
     figures: dict[str, Value] = {"swap_bytes": swapped}
     severity, beside = Severity.WARNING, ""
     if peak is not None:

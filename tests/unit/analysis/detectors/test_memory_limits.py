@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobmeter.analysis import needs
+from jobmeter.analysis import peaks
 from jobmeter.analysis.detectors import memory_pressure, near_limit, swap
 from jobmeter.model.report import Finding, Severity
 from jobmeter.model.run import Headline, Limits
@@ -87,11 +87,11 @@ def test_a_machine_that_was_nearly_full_is_named_as_such() -> None:
 
 def test_sizes_of_processes_stand_in_where_no_cgroup_was_read() -> None:
     rss = curves.gauge("proc_rss_total", [10.0, 30.0, 20.0])
-    assert needs.memory_peak(curves.run(rss)) == needs.Peak("proc_rss_total", 30.0, curves.STARTED + 2)
-    peak = needs.memory_peak(curves.run(rss, headline={"memory_peak_bytes": HEADLINE}))
-    assert peak == needs.Peak("slurm_maxrss", 900.0 * MIB, curves.STARTED + 2)
+    assert peaks.memory_peak(curves.run(rss)) == peaks.Peak("proc_rss_total", 30.0, curves.STARTED + 2)
+    peak = peaks.memory_peak(curves.run(rss, headline={"memory_peak_bytes": HEADLINE}))
+    assert peak == peaks.Peak("slurm_maxrss", 900.0 * MIB, curves.STARTED + 2)
     summed = curves.run(summary={"cgroup_peak_mem_unreclaimable": 7})
-    assert needs.memory_peak(summed) == needs.Peak("cgroup_peak_mem_unreclaimable", 7.0)
+    assert peaks.memory_peak(summed) == peaks.Peak("cgroup_peak_mem_unreclaimable", 7.0)
 
 
 # memory_pressure
