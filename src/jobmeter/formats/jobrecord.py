@@ -6,7 +6,7 @@ that had not ended when the file was written keeps the state the file says, and 
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from jobmeter.config import signals
@@ -95,11 +95,19 @@ def imported(
         if times and job.id:
             continue
         digest = hashlib.sha256(f"{format}\0{job.text}\0{times or ''}".encode()).hexdigest()
-        run = _run(job, digest, format, tool, definitions)
+        run = _run(_measured(job), digest, format, tool, definitions)
         found.append(Imported(format=format, digest=digest, run=run, sources=(path,), events=job.events))
     if not found:
         raise UsageError(f"{path.name} holds no jobs", hint="give a file with at least one whole job")
     return found
+
+
+def _measured(job: Job) -> Job:
+    """Take out the zeros of a job that waits: nothing ran, so nothing was measured."""
+    if job.status is not Status.QUEUED:
+        return job
+    summary = {key: value for key, value in job.summary.items() if value}
+    return replace(job, wall_seconds=job.wall_seconds or None, summary=summary)
 
 
 def _run(job: Job, digest: str, origin: str, tool: str, definitions: Mapping[str, Measurement]) -> Run:

@@ -127,7 +127,7 @@ def _take(row: Row, devices: dict[str, dict[str, Value]], processes: monitorlog.
     for name, value in _values(row, _OF_PROCESS).items():
         processes[f"nvsmi_proc_{name}", pid] = value
     if not quantity.is_absent(row.get("command", "")):
-        processes["nvsmi_proc_name", pid] = row["command"]
+        processes["nvsmi_proc_name", pid] = row["command"].strip()
 
 
 def _values(row: Row, names: dict[str, tuple[str, int]]) -> dict[str, Value]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from jobmeter.formats import jobrecord, monitorlog, quantity, slurm_keys
 from jobmeter.model.imported import Imported
 from jobmeter.model.measurement import Unit
-from jobmeter.model.run import LIVE, Limits, Value
+from jobmeter.model.run import LIVE, Limits, Status, Value
 
 ORIGIN = "seff"
 DEFINITIONS = monitorlog.table(
@@ -82,7 +82,8 @@ def _job(fields: dict[str, str], text: str) -> jobrecord.Job:
         text=text,
         status=status,
         user=user or None,
-        exit_code=None if status in LIVE else code,
+        # the code of a job that was killed is 0 as well
+        exit_code=None if status in LIVE or (code == 0 and status is not Status.COMPLETED) else code,
         wall_seconds=quantity.clock_seconds(fields.get("Job Wall-clock time", "")),
         limits=Limits(
             memory_bytes=quantity.size_bytes(requested) or None, cpus=None if cpus is None else float(cpus)

@@ -19,7 +19,7 @@ _ALIASES = {
     "a": "account", "account": "account", "array_id": "array", "cpu": "cpus", "cpus": "cpus", "id": "jobid",
     "jobid": "jobid", "job_id": "jobid", "mem": "memory", "min_memory": "memory", "name": "name", "nodelist": "nodes",
     "nodelist(reason)": "nodes", "nodes": "node_count", "p": "partition", "partition": "partition", "r": "nodes",
-    "st": "state", "state": "state", "time": "elapsed", "time_limit": "time_limit", "u": "user", "user": "user",
+    "st": "state", "state": "state", "time": "elapsed", "time_limi": "time_limit", "time_limit": "time_limit", "u": "user", "user": "user",
 }  # fmt: skip
 """Column names of the table and of hand-made formats to one word each."""
 
@@ -34,7 +34,8 @@ def sniff(head: bytes, _name: str) -> float:
     lines = [line for line in monitorlog.head_text(head).split("\n") if line.strip()]
     if not lines:
         return 0.0
-    header = _header(lines[0])
+    # the long listing begins with the date
+    header = _header(lines[0]) or (_header(lines[1]) if len(lines) > 1 else None)
     if header is not None:
         return 0.95 if "partition" in header[0] else 0.9
     rows = [row for line in lines[:20] if (row := _json_row(line))]

@@ -380,3 +380,40 @@ def test_the_full_table_of_ps_has_cpu_time_and_no_sizes(tmp_path: Path) -> None:
     (found,) = read(written(tmp_path, "ps.txt", text), "ps_table")
     (window,) = found.windows
     assert window.values == {("ps_cmd", "1"): "init x", ("ps_cputime", "1"): 63}
+
+
+def test_a_job_that_waits_has_used_nothing_yet(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.txt"
+    path.write_text(
+        "JobID|JobName|State|ExitCode|Elapsed|TotalCPU|Start|End\n"
+        "901|wait|PENDING|0:0|00:00:00|00:00:00|Unknown|Unknown\n"
+    )
+    (waits,) = formats.read(path, "sacct", is_named=False)
+    assert waits.run.status is Status.QUEUED
+    assert waits.run.wall_seconds is None
+    assert waits.run.summary == {}
+
+
+def test_the_long_listing_of_a_queue_begins_with_the_date(tmp_path: Path) -> None:
+    path = tmp_path / "queue.txt"
+    path.write_text(
+        "Wed May 01 10:00:00 2024\n"
+        "             JOBID PARTITION     NAME     USER    STATE       TIME TIME_LIMI  NODES NODELIST(REASON)\n"
+        "            123456       gpu    train    alice  RUNNING    1:02:03 1-00:00:00      2 gpu[01-02]\n"
+        "            123457       gpu     wait      bob  PENDING       0:00   2:00:00      1 (Resources)\n"
+    )
+    assert formats.recognise(path) == "squeue"
+    runs, waits = (found.run for found in formats.read(path, "squeue", is_named=False))
+    assert (runs.status, runs.wall_seconds) == (Status.RUNNING, 3723)
+    assert (waits.status, waits.wall_seconds, waits.summary) == (Status.QUEUED, None, {})
+
+
+def test_the_code_of_a_job_killed_for_memory_is_not_0(tmp_path: Path) -> None:
+    path = tmp_path / "seff.txt"
+    path.write_text(
+        "Job ID: 123457\nCluster: hpc\nUser/Group: alice/users\nState: OUT_OF_MEMORY (exit code 0)\nCores: 1\n"
+        "CPU Utilized: 00:00:10\nCPU Efficiency: 50.00% of 00:00:20 core-walltime\nJob Wall-clock time: 00:00:20\n"
+        "Memory Utilized: 3.90 GB\nMemory Efficiency: 99.90% of 3.91 GB\n"
+    )
+    (killed,) = formats.read(path, "seff", is_named=False)
+    assert (killed.run.status, killed.run.exit_code) == (Status.KILLED, None)

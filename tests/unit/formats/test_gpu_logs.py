@@ -256,3 +256,15 @@ def test_rows_of_nvidia_smi_leave_out_what_is_absent() -> None:
 def test_a_file_without_samples_is_refused_in_a_sentence(module: formats.Format, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         list(module.parse(written(tmp_path, "empty", "\n")))
+
+
+def test_the_name_of_a_process_has_no_blanks_around_it(tmp_path: Path) -> None:
+    path = tmp_path / "pmon.txt"
+    path.write_text(
+        "# gpu         pid   type     sm    mem     fb    command \n"
+        "# Idx           #    C/G      %      %     MB    name \n"
+        "    0       4321     C     17      2   1220    python3 -m train     \n"
+    )
+    (run,) = nvidia_smi_dmon.parse(path)
+    (window,) = run.windows
+    assert window.values["nvsmi_proc_name", "4321"] == "python3 -m train"
