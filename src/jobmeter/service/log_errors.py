@@ -36,9 +36,8 @@ def read(run: Run) -> tuple[LogError, ...]:
     """Read the errors in all outputs of a run, in the order they arrived."""
     found: list[LogError] = []
     for channel in logs.channels(run, output_steps.STREAMS):
-        if logs.problem(channel) is not None and channel.inherited:
-            continue  # gone or cut since: what is there now is not the job's
-        found += _of_channel(run, channel)
+        problem = logs.problem(channel) if channel.inherited else None
+        found += _of_channel(run, channel) if problem is None else [_lost(channel, problem)]
     if all(error.timestamp is not None for error in found):
         found.sort(key=lambda error: error.timestamp or 0.0)
     return tuple(found)
@@ -105,6 +104,12 @@ def _with_notice(
         stream=stream,
     )
     return sorted([*errors, notice], key=lambda error: error.offset or 0)
+
+
+def _lost(channel: logs.Channel, problem: str) -> LogError:
+    """Say that an output cannot be searched: what it held may be what is asked for."""
+    message = f"{channel.stream} went to {channel.path}, which {problem}: it was not searched for errors"
+    return LogError(level="WARNING", type="jobmeter", message=message, stream=channel.stream)
 
 
 def _limited(blocks: Iterator[bytes], start: int, end: int) -> Iterator[tuple[int, bytes]]:

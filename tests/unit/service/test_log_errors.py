@@ -54,12 +54,16 @@ def test_a_compressed_output_is_read_as_the_plain_one(tmp_path: Path) -> None:
     assert [error.type for error in log_errors.read(run)] == ["killed"]
 
 
-def test_an_inherited_file_that_is_gone_says_nothing(tmp_path: Path) -> None:
+def test_an_inherited_file_that_is_gone_was_not_searched(tmp_path: Path) -> None:
     gone = Output(stream="stdout", mode="inherited", path=str(tmp_path / "slurm.out"))
     run = Run(
         run_id="r", job_id="r", status=Status.FAILED, command=("x",), folder=str(tmp_path), outputs=(gone,)
     )
-    assert log_errors.read(run) == ()
+    (told,) = log_errors.read(run)
+    assert (told.level, told.signature) == ("WARNING", None)
+    assert told.message == (
+        f"stdout went to {tmp_path}/slurm.out, which is gone or cannot be read: it was not searched for errors"
+    )
 
 
 def test_the_middle_of_a_huge_output_is_passed_over_and_said_so(tmp_path: Path) -> None:

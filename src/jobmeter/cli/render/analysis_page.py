@@ -9,6 +9,7 @@ from jobmeter.cli.render.screen import Screen, Style
 from jobmeter.model import text, units
 from jobmeter.model.measurement import Unit
 from jobmeter.model.report import (
+    Cause,
     Evidence,
     Finding,
     Health,
@@ -60,7 +61,8 @@ def _verdict(report: Report) -> Iterator[Row]:
 
 
 def _doubt(verdict: Verdict) -> str:
-    return "" if verdict.confidence >= SURE else f" ({round(100 * verdict.confidence)} % sure)"
+    decided = verdict.confidence >= SURE or verdict.cause is Cause.UNKNOWN
+    return "" if decided else f" ({round(100 * verdict.confidence)} % sure)"
 
 
 def _once(label: str) -> Iterator[str]:
