@@ -19,7 +19,7 @@ def advise(case: Case) -> Iterator[Recommendation]:
     """Advise more or less, for every finding that is a stall."""
     for _ in case.found("stall"):
         yield _advice("prefetch", Severity.INFO, 1.0)
-        yield _advice("ema", Severity.CRITICAL, 99.0)
+        yield _advice("less", Severity.CRITICAL, 99.0)
         yield _advice("quantise", Severity.CRITICAL, None)
         yield _advice("batch", Severity.CRITICAL, 40.0)
 

@@ -9,7 +9,7 @@ from importlib import import_module
 
 from jobmeter.analysis.case import Case
 from jobmeter.analysis.detectors import DETECTORS, Detector
-from jobmeter.analysis.rules import RULES, Rule
+from jobmeter.analysis.rules import FIRST, RULES, Rule
 from jobmeter.analysis.verdict import court
 from jobmeter.model.report import Cause, Finding, Health, Recommendation, Report, Severity, Verdict
 from jobmeter.model.run import Run, Status
@@ -71,9 +71,13 @@ def _finding_order(finding: Finding) -> tuple[int, str, float, str, str, int, st
     )
 
 
-def _recommendation_order(advice: Recommendation) -> tuple[int, float, str, str, str]:
-    """Put what matters more first; of equals, what changes most."""
-    return advice.severity.order, -_effect(advice), advice.rule, advice.config_path or "", advice.title
+def _recommendation_order(advice: Recommendation) -> tuple[int, int, float, str, str, str]:
+    """Put what matters more first; of equals, what costs least to try, then what changes most."""
+    place = _PLACES.get(advice.rule, len(_PLACES))
+    return advice.severity.order, place, -_effect(advice), advice.rule, advice.config_path or "", advice.title
+
+
+_PLACES = {rule: place for place, rule in enumerate(FIRST)}
 
 
 def _effect(advice: Recommendation) -> float:

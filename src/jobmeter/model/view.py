@@ -87,4 +87,4 @@ class RunView:
     log_errors: tuple[LogError, ...] = ()
     """What the job's own output complained of, in the order it was said."""
     history: tuple[Run, ...] = ()
-    """Earlier runs of the same job, newest first, without their definitions and context."""
+    """Earlier runs of the same job, newest first, without definitions; of their context only settings, if that."""

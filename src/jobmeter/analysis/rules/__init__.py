@@ -18,5 +18,45 @@ class Rule(Protocol):
         """Say what to change after this run."""
 
 
-RULES: dict[str, str] = {}
+RULES: dict[str, str] = {
+    "batch_size": "jobmeter.analysis.rules.batch_size",
+    "checkpoint": "jobmeter.analysis.rules.checkpoint",
+    "cpu_quota": "jobmeter.analysis.rules.cpu_quota",
+    "cpus_request": "jobmeter.analysis.rules.cpus_request",
+    "disk_full": "jobmeter.analysis.rules.disk_full",
+    "ema": "jobmeter.analysis.rules.ema",
+    "fragmentation": "jobmeter.analysis.rules.fragmentation",
+    "gpu_neighbour": "jobmeter.analysis.rules.gpu_neighbour",
+    "gpus_request": "jobmeter.analysis.rules.gpus_request",
+    "gradient_checkpointing": "jobmeter.analysis.rules.gradient_checkpointing",
+    "larger_batch": "jobmeter.analysis.rules.larger_batch",
+    "leak": "jobmeter.analysis.rules.leak",
+    "memory_request": "jobmeter.analysis.rules.memory_request",
+    "more_workers": "jobmeter.analysis.rules.more_workers",
+    "nccl_timeout": "jobmeter.analysis.rules.nccl_timeout",
+    "no_checkpointing": "jobmeter.analysis.rules.no_checkpointing",
+    "num_workers": "jobmeter.analysis.rules.num_workers",
+    "open_files": "jobmeter.analysis.rules.open_files",
+    "pin_memory": "jobmeter.analysis.rules.pin_memory",
+    "prefetch": "jobmeter.analysis.rules.prefetch",
+    "quantisation": "jobmeter.analysis.rules.quantisation",
+    "resolution": "jobmeter.analysis.rules.resolution",
+    "shared_memory": "jobmeter.analysis.rules.shared_memory",
+    "tensor_too_big": "jobmeter.analysis.rules.tensor_too_big",
+    "threads": "jobmeter.analysis.rules.threads",
+    "time_request": "jobmeter.analysis.rules.time_request",
+}
 """By name, in alphabetical order: the module."""
+
+FIRST: tuple[str, ...] = (
+    "leak",
+    "num_workers",
+    "quantisation",
+    "ema",
+    "batch_size",
+    "gradient_checkpointing",
+    "resolution",
+    "larger_batch",
+    "no_checkpointing",
+)
+"""Of advice that matters equally, what is said first, in this order; the rest follows by how much it changes."""

@@ -1,0 +1,26 @@
+"""A full disk: keep fewer checkpoints, or write where there is room."""
+
+from collections.abc import Iterable
+
+from jobmeter.analysis.case import Case
+from jobmeter.model import units
+from jobmeter.model.report import Cause, Evidence, Recommendation, Severity
+
+
+def advise(case: Case) -> Iterable[Recommendation]:
+    """Say how much room the job needs for what it writes."""
+    if case.verdict.cause is not Cause.DISK_FULL:
+        return
+    written = case.view.run.headline.get("io_write_bytes")
+    known = written is not None and 0 < written.value < 1e18
+    said = f"it had written {units.format_bytes(written.value)}" if written is not None and known else ""
+    saved = sum(event.type == "checkpoint" for event in case.view.events)
+    yield Recommendation(
+        rule="disk_full",
+        severity=Severity.CRITICAL,
+        title="Make room on the disk",
+        action="Write to a file system with room, or keep fewer checkpoints (save_total_limit)",
+        impact=f"Room to finish{': ' + said if said else ''}"
+        + (f", {saved} checkpoints among it" if saved else ""),
+        evidence=case.verdict.evidence or (Evidence(sentence=case.verdict.sentence, source="verdict"),),
+    )

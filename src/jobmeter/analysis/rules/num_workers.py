@@ -1,0 +1,61 @@
+"""Fewer DataLoader workers where host memory runs short: what they hold beyond the training itself comes back.
+
+Forks share pages with their parent, so the sizes of processes add up to more than the job held: what the workers
+hold of their own is the job's peak less what the other processes hold. The loading itself moves into the training.
+"""
+
+from collections.abc import Iterable
+
+from jobmeter.analysis import advice, configs, rooms, shares
+from jobmeter.analysis.case import Case
+from jobmeter.analysis.fits import Estimate
+from jobmeter.model import roles, units
+from jobmeter.model.report import Evidence, Recommendation, Severity
+
+_LEAST_SHARE, _LEAST_BYTES = 0.01, 32 * advice.MIB
+_UNSURE = 0.25
+
+
+def advise(case: Case) -> Iterable[Recommendation]:
+    """Do without workers where they hold memory that is short."""
+    room = rooms.host(case)
+    held = None if room is None or not room.is_critical else _held(case, room)
+    if room is None or held is None:
+        return
+    saved, workers = held
+    found = configs.find(case.view.run, "num_workers")
+    after = room.peak_bytes - saved
+    estimate = Estimate(after, after - _UNSURE * saved, after + _UNSURE * saved)
+    each = units.format_bytes(saved / workers)
+    yield Recommendation(
+        rule="num_workers",
+        severity=Severity.CRITICAL,
+        title="Reduce worker count",
+        action="Set num_workers: 0",
+        impact=f"Saves about {units.format_bytes(saved)} of memory, {each} per worker "
+        f"({advice.between(saved * (1 - _UNSURE), saved * (1 + _UNSURE))}); loading then takes turns with training",
+        config_path=None if found is None else found.path,
+        current_value=workers if found is None else found.value,
+        recommended_value=0,
+        evidence=(room.evidence(), _evidence(workers, saved)),
+        predictions=(advice.bytes_prediction(room, estimate),),
+    )
+
+
+def _held(case: Case, room: rooms.Room) -> tuple[float, int] | None:
+    """Give what the workers held of their own, and how many there were at once; None where that is too little."""
+    parts = shares.by_role(case.view.processes)
+    workers = parts.get(roles.WORKER)
+    if workers is None or workers.memory_peak_bytes is None:
+        return None
+    rest = sum(part.memory_peak_bytes or 0 for role, part in parts.items() if role != roles.WORKER)
+    saved = min(float(workers.memory_peak_bytes), room.peak_bytes - rest)
+    configured = configs.value_of(case.view.run, "num_workers")
+    known = isinstance(configured, int) and 0 < configured <= workers.processes
+    count = int(configured) if known else workers.processes  # type: ignore[call-overload]
+    return (saved, count) if saved > max(_LEAST_SHARE * room.peak_bytes, _LEAST_BYTES) else None
+
+
+def _evidence(workers: int, saved: float) -> Evidence:
+    told = f"{workers} workers held {units.format_bytes(saved)} that the training itself does not"
+    return Evidence(sentence=told, source="processes", value=round(saved))

@@ -1,0 +1,91 @@
+"""`--time` that fits: more where the run was cut off, less where most of it was not needed."""
+
+from collections.abc import Iterable, Mapping
+from math import ceil
+
+from jobmeter.analysis import asking, configs
+from jobmeter.analysis.case import Case
+from jobmeter.analysis.configs import Asked
+from jobmeter.model import sizing, units
+from jobmeter.model.report import Cause, Evidence, Recommendation, Severity
+from jobmeter.model.run import Status
+
+_MUCH, _LEAST_SECONDS = 2.0, 600.0
+_MARGIN = 1.15
+_LONGEST = 3.2e8
+_MAX_STEPS = ("max_steps", "total_steps", "num_steps", "max_iters", "steps")
+
+
+def advise(case: Case) -> Iterable[Recommendation]:
+    """Say what to ask for."""
+    run = case.view.run
+    asked = configs.request(run, Asked.TIME)
+    limit, wall = None if asked is None else asked.number, run.wall_seconds
+    if asked is None or limit is None or wall is None or not 0 < wall < _LONGEST:
+        return
+    if case.verdict.cause is Cause.TIMEOUT:
+        yield _more(case, asked, limit, wall)
+    elif run.status is Status.COMPLETED:
+        yield from _less(case, asked, limit, wall)
+
+
+def _more(case: Case, asked: configs.Setting, limit: float, wall: float) -> Recommendation:
+    share = _share_done(case)
+    wanted = 2 * limit if share is None else _MARGIN * wall / share
+    known = "how much was left is not known" if share is None else f"{share:.0%} of its steps were done"
+    return Recommendation(
+        rule="time_request",
+        severity=Severity.CRITICAL,
+        title="Ask for more time",
+        action=f"Set {asked.path}={_written(asked, wanted)}",
+        impact=f"Time to finish: {known} after {units.format_seconds(wall)}",
+        config_path=asked.path,
+        current_value=_written(asked, limit),
+        recommended_value=_written(asked, wanted),
+        evidence=(Evidence(sentence=case.verdict.sentence, source="verdict"),),
+    )
+
+
+def _less(case: Case, asked: configs.Setting, limit: float, wall: float) -> Iterable[Recommendation]:
+    sized = asking.advised(case, sizing.Resource.TIME)
+    wanted = max(_MARGIN * wall, 0.0 if sized is None else sized.advised)
+    if limit < _MUCH * wanted or limit - wanted < _LEAST_SECONDS:
+        return
+    runs = 1 if sized is None else sized.runs
+    yield Recommendation(
+        rule="time_request",
+        severity=Severity.INFO,
+        title="Ask for less time",
+        action=f"Set {asked.path}={_written(asked, wanted)}",
+        impact="A shorter job is started sooner, where the scheduler fills gaps",
+        config_path=asked.path,
+        current_value=_written(asked, limit),
+        recommended_value=_written(asked, wanted),
+        evidence=(
+            Evidence(
+                sentence=f"it took {units.format_seconds(wall)} of {units.format_seconds(limit)} ({runs} runs known)",
+                source="wall_seconds",
+                value=round(wall, 1),
+            ),
+        ),
+    )
+
+
+def _written(asked: configs.Setting, seconds: float) -> str | int:
+    """Write a time as Slurm reads it, in seconds for everyone else."""
+    seconds = min(seconds, _LONGEST)
+    return asking.slurm_time(seconds) if asked.path == Asked.TIME.value else ceil(seconds / 60) * 60
+
+
+def _share_done(case: Case) -> float | None:
+    """Give the share of its steps that a training had done; None where nobody said how many there are to be."""
+    steps = case.view.run.steps
+    told: list[Mapping[str, object]] = [event.details for event in case.view.events]
+    config = case.view.run.context.get("config")
+    told += [config] if isinstance(config, Mapping) else []
+    for part in told:
+        for name in _MAX_STEPS:
+            most = part.get(name)
+            if steps is not None and isinstance(most, int) and 0 < steps.last_step < most < 1e15:
+                return steps.last_step / most
+    return None
