@@ -95,7 +95,7 @@ def value_of(run: Run, name: str) -> object:
 
 
 def _in_tree(tree: object, name: str) -> Setting | None:
-    found = _written(tree, name)
+    found = written(tree, name)
     if found is None and name in _AI_TOOLKIT and _is_ai_toolkit(tree):
         path, value = _AI_TOOLKIT[name]
         return Setting(f"config.process[0].{path}", value)
@@ -108,7 +108,7 @@ def _is_ai_toolkit(tree: object) -> bool:
     return isinstance(processes, list) and bool(processes) and isinstance(processes[0], Mapping)
 
 
-def _written(tree: object, name: str) -> Setting | None:
+def written(tree: object, name: str) -> Setting | None:
     leaves = sorted(_leaves(tree, "", 0), key=lambda leaf: leaf[0])
     for alias in NAMES[name]:
         for _, key, setting in leaves:
@@ -190,7 +190,8 @@ def request(run: Run, asked: Asked) -> Setting | None:
             return Setting(_option(run, asked), amount) if amount and own else None
         case Asked.CPUS:
             cpus = run.limits.cpus
-            own = cpus is not None and cpus != _member(run, "host", "cpus")
+            given = _member(run, "limits", "cpus_source") in ("cgroup", "slurm")
+            own = given or cpus != _member(run, "host", "cpus")
             return Setting(_option(run, asked), cpus) if cpus and own else None
         case Asked.TIME:
             return _time_limit(run)
