@@ -92,7 +92,7 @@ def steps(path: Path) -> Iterator[Step]:
 class _Survey:
     """What one walk over a log tells of the run."""
 
-    steps: int = 0
+    seen: training.Survey = field(default_factory=training.Survey)
     events: list[Event] = field(default_factory=list)
     results: dict[str, object] = field(default_factory=dict)
     milestones: list[object] = field(default_factory=list)
@@ -104,6 +104,11 @@ class _Survey:
     counted_rows: bool = False
     guessed_sizes: bool = False
     assumed_utc: bool = False
+
+    @property
+    def steps(self) -> int:
+        """How many steps it holds."""
+        return self.seen.count
 
     @property
     def has_milestones(self) -> bool:
@@ -128,7 +133,8 @@ def _survey(path: Path) -> _Survey:
         tail = (tail + block)[-endings.LOOKED_AT_BYTES :]
         reader.feed(block, _unknown, offset, final=is_last)
         made, events = reader.take()
-        found.steps += len(made)
+        for step in made:
+            found.seen.note(step.timestamp)
         found.events += events
         for error in _ERRORS.finditer(before + block):
             found.last_error = offset - len(before) + error.start()
@@ -161,6 +167,7 @@ def _imported(path: Path, found: _Survey) -> Imported:
         digest=content.digest((path,)),
         sources=(path,),
         steps=training.Again(lambda: steps(path)) if found.steps else (),
+        seen=found.seen,
         events=found.events,
         outputs={"stdout": path} if path.stat().st_size else {},
         name=path.name,

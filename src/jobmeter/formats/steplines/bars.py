@@ -52,7 +52,7 @@ _WITHIN = re.compile(r"\[\s*(?P<n>\d+)\s*/\s*(?P<total>\d+)(?![\d/])[^\]]*\]")
 _NUMBER = re.compile(r"\d[\d.,]*(?:e[-+]?\d+)?")
 _INDENT = " " * 20
 _MOST_BARS = 16
-_DROPPED = frozenset(("v_num", "eta", "refresh"))
+_DROPPED = frozenset(("v_num", "eta", "ETA", "refresh"))
 """Said by bars, measured by nobody."""
 
 
@@ -183,6 +183,7 @@ def _bar(left: str, place: re.Match[str], rest: re.Match[str]) -> Bar:
     )
 
 
+@lru_cache(maxsize=_MOST_WORDS)
 def _split_words(left: str, *, has_total: bool) -> tuple[str, bool]:
     """Take the drawing off, and say whether its beginning is missing."""
     if left.endswith("|"):
@@ -228,8 +229,9 @@ def _postfix(text: str) -> dict[str, Number]:
 
 
 def _without_noise(found: dict[str, Number]) -> dict[str, Number]:
-    for name in [name for name in found if name.lower() in _DROPPED]:
-        del found[name]
+    if not _DROPPED.isdisjoint(found):
+        for name in _DROPPED & found.keys():
+            del found[name]
     return found
 
 

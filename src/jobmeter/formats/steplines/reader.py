@@ -176,6 +176,11 @@ class Reader:
         if found:
             self._read_bars(found, line)
             line.text = line.text[found[-1].end :]
+        if line.text:
+            self._read_words(line)
+
+    def _read_words(self, line: _Line) -> None:
+        """Read what stands behind the bars of a line, or all of one without bars."""
         line.memory.wrapped = bars.unfinished(line.text) or line.memory.wrapped
         # backticks quote a line of a log; no tool prints its own between them
         if len(line.text) > _LONGEST_LINE or not line.text.strip() or "`" in line.text:

@@ -49,36 +49,19 @@ _RETURN = 0x0D
 
 
 @dataclass(slots=True)
-class Before:
-    """What stands before a place of a block, and what was known before the block."""
-
-    block: bytes
-    position: int
-    after_return: bool
-    after_blank: bool
-
-    def is_returned(self) -> bool:
-        """Tell whether the cursor went back to the start of its line."""
-        if not self.position:
-            return self.after_return
-        return self.block[self.position - 1] == _RETURN
-
-    def is_wiped(self) -> bool:
-        """Tell whether what was drawn last was blanks."""
-        last = _last_drawn(self.block[: self.position])
-        return len(last) >= _WIDE_BLANK and not last.strip(b" ") if last else self.after_blank
-
-
-@dataclass(slots=True)
 class Piece:
     """One line, or one drawing of a redrawn one."""
 
     raw: bytes
     start: int
     """Where in the stream its first byte stands."""
-    before: Before
     may_be_row: bool
     may_be_milestone: bool
+    block: bytes
+    position: int
+    """Where it stands in a block of the stream; what the block begins after is told below."""
+    block_after_return: bool
+    block_after_blank: bool
 
     @property
     def end(self) -> int:
@@ -88,12 +71,14 @@ class Piece:
     @property
     def after_return(self) -> bool:
         """Tell whether it was drawn over what stood there."""
-        return self.before.is_returned()
+        if not self.position:
+            return self.block_after_return
+        return self.block[self.position - 1] == _RETURN
 
     @property
     def after_blank(self) -> bool:
         """Tell whether what stood there had been wiped with blanks."""
-        return self.before.is_wiped()
+        return _is_wiped(self.block[: self.position], known=self.block_after_blank)
 
 
 class Splitter:
@@ -139,36 +124,40 @@ class Splitter:
             if position >= len(block):
                 break
             stop = lines.stop(position)
-            before = Before(block, position, self.after_return, self.after_blank)
-            if stop - position > LONGEST_BYTES:
-                yield from self._cut(block[position:stop], offset + position, before, wants_all)
+            raw = block[position:stop]
+            if len(raw) > LONGEST_BYTES:
+                yield from self._cut(raw, offset, block, position, wants_all)
             else:
                 is_row = position in lines.rows or wants_all()
                 is_milestone = position in lines.milestones
                 if is_row or is_milestone:
-                    yield Piece(block[position:stop], offset + position, before, is_row, is_milestone)
+                    known = self.after_return, self.after_blank
+                    yield Piece(raw, offset + position, is_row, is_milestone, block, position, *known)
             position = stop + 1
-        after = Before(block, len(block), self.after_return, self.after_blank)
-        self.after_return, self.after_blank = after.is_returned(), after.is_wiped()
+        self.after_blank = _is_wiped(block, known=self.after_blank)
+        self.after_return = block.endswith(b"\r")
 
     def _unended(
         self, rest: bytes, offset: int, wants_all: Callable[[], bool], *, final: bool
     ) -> Iterator[Piece]:
         """Keep the beginning of a line until the rest of it comes, unless it is too long for any line."""
         whole = len(rest) if final else (len(rest) - 1) // LONGEST_BYTES * LONGEST_BYTES
-        before = Before(b"", 0, self.after_return, self.after_blank)
-        yield from self._cut(rest[: max(whole, 0)], offset, before, wants_all)
+        yield from self._cut(rest[: max(whole, 0)], offset, b"", 0, wants_all)
         self.consumed = offset + max(whole, 0)
         self._tail = bytearray(rest[max(whole, 0) :])
 
-    def _cut(self, raw: bytes, offset: int, before: Before, wants_all: Callable[[], bool]) -> Iterator[Piece]:
+    def _cut(
+        self, raw: bytes, offset: int, block: bytes, position: int, wants_all: Callable[[], bool]
+    ) -> Iterator[Piece]:
         """Give one line, in parts where it is too long."""
+        known = self.after_return, self.after_blank
         for start in range(0, len(raw), LONGEST_BYTES):
             part = raw[start : start + LONGEST_BYTES]
             lines = _Lines(part)
-            is_row = bool(lines.rows) or wants_all()
-            if is_row or lines.milestones:
-                yield Piece(part, offset + start, before, is_row, bool(lines.milestones))
+            is_row, is_milestone = bool(lines.rows) or wants_all(), bool(lines.milestones)
+            if is_row or is_milestone:
+                place = offset + position + start
+                yield Piece(part, place, is_row, is_milestone, block, position, *known)
 
 
 class _Lines:
@@ -213,6 +202,12 @@ class _Lines:
         """Say where the line ends that begins at a position."""
         ends = self._line_ends()
         return ends[bisect_left(ends, position)]
+
+
+def _is_wiped(block: bytes, *, known: bool) -> bool:
+    """Tell whether what was drawn last was blanks; where nothing was drawn, what was known before holds."""
+    last = _last_drawn(block)
+    return len(last) >= _WIDE_BLANK and not last.strip(b" ") if last else known
 
 
 def _last_drawn(block: bytes) -> bytes:
