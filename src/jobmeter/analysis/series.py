@@ -41,7 +41,8 @@ class Resource(Enum):
 
 
 _PROCESS_TOOLS = ("proc", "psutil", "ps")
-_GPU_TOOLS = ("nvml", "nvsmi", "rocm", "dcgm", "apple", "tegra", "fleet")
+GPU_TOOLS = ("nvml", "nvsmi", "rocm", "dcgm", "apple", "tegra", "fleet")
+"""Who may have measured a GPU: the beginning of its keys, the best first."""
 LADDER: dict[Resource, tuple[str, ...]] = {
     Resource.CPU: (
         *("cgroup_cputime", "wait_cputime"),
@@ -58,10 +59,10 @@ LADDER: dict[Resource, tuple[str, ...]] = {
     ),
     Resource.READ: ("wait_read_bytes", "cgroup_io_read", "docker_blk_read", "buildstats_io_read"),
     Resource.WRITE: ("wait_write_bytes", "cgroup_io_write", "docker_blk_write", "buildstats_io_write"),
-    Resource.GPU: tuple(f"{tool}_util" for tool in _GPU_TOOLS),
+    Resource.GPU: tuple(f"{tool}_util" for tool in GPU_TOOLS),
     Resource.GPU_MEMORY: (
-        *(f"{tool}_proc_mem_total" for tool in _GPU_TOOLS),
-        *(f"{tool}_mem_used" for tool in _GPU_TOOLS),
+        *(f"{tool}_proc_mem_total" for tool in GPU_TOOLS),
+        *(f"{tool}_mem_used" for tool in GPU_TOOLS),
     ),
 }
 """The keys that show a resource over time, the best first."""
