@@ -20,6 +20,11 @@ class Detector(Protocol):
 DETECTORS: dict[str, str] = {
     "cores_idle": "jobmeter.analysis.detectors.cores_idle",
     "cpu_throttled": "jobmeter.analysis.detectors.cpu_throttled",
+    "gpu_bound": "jobmeter.analysis.detectors.gpu_bound",
+    "gpu_memory_near_limit": "jobmeter.analysis.detectors.gpu_memory_near_limit",
+    "gpu_neighbour": "jobmeter.analysis.detectors.gpu_neighbour",
+    "gpu_starved": "jobmeter.analysis.detectors.gpu_starved",
+    "gpu_throttled": "jobmeter.analysis.detectors.gpu_throttled",
     "leak": "jobmeter.analysis.detectors.leak",
     "learned": "jobmeter.analysis.detectors.learned",
     "loss_diverged": "jobmeter.analysis.detectors.loss_diverged",

@@ -1,0 +1,190 @@
+"""GPU starved: the training waits for its data while the accelerator, or the main process, has nothing to do.
+
+A GPU that is little used is not enough: something on the host must be seen to hold it up. In order of strength: the
+training's own time for data, workers that run at full load, a main process that computes without pause, all cores
+of the job in use. A training without a GPU is judged by the same: its main process waits while its workers work.
+
+What can mislead: a main process is busy as well where many small kernels are started one by one; CPU time of a
+process is the mean over its life, its start included.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jobmeter.analysis import gpus, progress, readings
+from jobmeter.model import metrics, roles, units
+from jobmeter.model.report import Evidence, Finding, Severity
+from jobmeter.model.run import Value
+from jobmeter.model.view import Process, RunView
+
+HUNGRY_PERCENT = 60.0
+"""Mean utilisation while the GPU worked; above, what is left is between the steps."""
+LEAST_SECONDS = 20.0
+WAITING_RATIO = 0.25
+"""Of a step spent waiting for data."""
+BUSY_CORES = 0.8
+"""Of a core: a process that uses more has little time to wait."""
+IDLE_CORES = 0.5
+FULL_RATIO = 0.9
+"""Of the cores the job may use."""
+_STARTING_STEPS = 3
+_LONG_LIVED_SECONDS = 5.0
+_DATA_STEPS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """What the host did meanwhile; None where it was not measured."""
+
+    data_ratio: float | None = None
+    """The share of a step that the training says it waits for data."""
+    data_source: str = ""
+    workers: int = 0
+    worker_cores: float | None = None
+    main_cores: float | None = None
+    used_cores: float | None = None
+    allowed_cores: float | None = None
+
+    @property
+    def workers_busy(self) -> bool:
+        """Tell whether the workers do all they can on the cores there are."""
+        if self.worker_cores is None:
+            return False
+        room = 1.0 if self.allowed_cores is None else min(1.0, self.allowed_cores / self.workers)
+        return self.worker_cores >= BUSY_CORES * room
+
+    @property
+    def cores_full(self) -> bool:
+        """Tell whether the job uses all cores it may."""
+        known = self.used_cores is not None and self.allowed_cores is not None
+        return known and (self.used_cores or 0.0) >= FULL_RATIO * (self.allowed_cores or 0.0)
+
+
+def detect(view: RunView) -> Iterable[Finding]:
+    """Tell whether the training waits for its data."""
+    util = gpus.mean_util(view, LEAST_SECONDS)
+    if util is not None and util >= HUNGRY_PERCENT:
+        return
+    host = _host(view)
+    reasons = list(_with_gpu(host)) if util is not None else list(_without_gpu(view, host))
+    if reasons:
+        yield _finding(view, util, host, reasons)
+
+
+def _with_gpu(host: Host) -> Iterator[Evidence]:
+    if host.data_ratio is not None:
+        if host.data_ratio >= WAITING_RATIO:
+            yield _waits(host)
+        return
+    if host.workers_busy:
+        yield _workers(host)
+    elif host.workers == 0 and host.main_cores is not None and host.main_cores >= BUSY_CORES:
+        yield Evidence(
+            sentence=f"the main process uses {host.main_cores:.2g} cores and has no workers",
+            source="processes",
+            value=host.main_cores,
+        )
+    if host.cores_full:
+        yield Evidence(
+            sentence=f"the job uses {host.used_cores:.2g} of the {host.allowed_cores:g} cores it may use",
+            source="cpu_seconds",
+            value=host.used_cores,
+        )
+
+
+def _without_gpu(view: RunView, host: Host) -> Iterator[Evidence]:
+    # workers of a program that tells no steps may be what computes
+    if len(view.steps) < progress.FEWEST_STEPS:
+        return
+    if host.data_ratio is not None:
+        if host.data_ratio >= WAITING_RATIO:
+            yield _waits(host)
+        return
+    if host.workers_busy and host.main_cores is not None and host.main_cores <= IDLE_CORES:
+        yield _workers(host)
+        yield Evidence(
+            sentence=f"the main process uses {host.main_cores:.2g} cores meanwhile",
+            source="processes",
+            value=host.main_cores,
+        )
+
+
+def _waits(host: Host) -> Evidence:
+    ratio = host.data_ratio or 0.0
+    return Evidence(
+        sentence=f"a step waits {units.format_percent(100 * ratio)} of its time for data",
+        source=host.data_source,
+        value=round(ratio, 4),
+    )
+
+
+def _workers(host: Host) -> Evidence:
+    cores = host.worker_cores or 0.0
+    who = "1 worker uses" if host.workers == 1 else f"{host.workers} workers use"
+    return Evidence(
+        sentence=f"{who} {cores:.2g} cores{'' if host.workers == 1 else ' each'}",
+        source="processes",
+        value=round(cores, 3),
+    )
+
+
+def _host(view: RunView) -> Host:
+    workers = [_cores(one) for one in view.processes if one.role == roles.WORKER]
+    mains = [_cores(one) for one in view.processes if one.role == roles.MAIN]
+    working, main = [one for one in workers if one is not None], [one for one in mains if one is not None]
+    known = Host(
+        workers=len(working),
+        worker_cores=float(np.mean(working)) if working else None,
+        main_cores=max(main) if main else None,
+        used_cores=readings.used_cores(view.run),
+        allowed_cores=view.run.limits.cpus,
+    )
+    waiting = _data_ratio(view)
+    return known if waiting is None else replace(known, data_source=waiting[0], data_ratio=waiting[1])
+
+
+def _cores(process: Process) -> float | None:
+    if process.cpu_seconds is None or process.first_seen is None or process.last_seen is None:
+        return None
+    lived = process.last_seen - process.first_seen
+    return process.cpu_seconds / lived if lived >= _LONG_LIVED_SECONDS else None
+
+
+def _data_ratio(view: RunView) -> tuple[str, float] | None:
+    """Give the share of a step spent waiting for data, as the training tells it."""
+    told = progress.told(view.steps)
+    waits = None if told is None else progress.column(told, metrics.DATA_SECONDS)
+    if told is None or waits is None or len(waits[2]) < _DATA_STEPS:
+        return None
+    steps = progress.column(told, metrics.STEP_SECONDS)
+    took = np.diff(told.times) / np.diff(told.steps) if steps is None else steps[2]
+    wait, step = (float(np.mean(part[_STARTING_STEPS:])) for part in (waits[2], took))
+    return (waits[0], min(1.0, wait / step)) if wait >= 0 and step > 0 else None
+
+
+def _finding(view: RunView, util: float | None, host: Host, reasons: list[Evidence]) -> Finding:
+    known: dict[str, Value | None] = {
+        "gpu_util_percent": None if util is None else round(util, 2),
+        "workers": host.workers,
+        "worker_cores": None if host.worker_cores is None else round(host.worker_cores, 3),
+        "main_cores": None if host.main_cores is None else round(host.main_cores, 3),
+        "data_ratio": None if host.data_ratio is None else round(host.data_ratio, 4),
+    }
+    why = "; ".join(one.sentence for one in reasons)
+    if util is None:
+        told, key = f"the training waits for its data: {why}", reasons[0].source
+    else:
+        key = gpus.devices(view)[0].key("util")
+        told = f"the GPU was busy {units.format_percent(util)} of the time it worked and waits for the host: {why}"
+    return Finding(
+        detector="gpu_starved",
+        severity=Severity.WARNING,
+        sentence=told,
+        key=key,
+        begin=view.run.started_at,
+        end=view.run.ended_at,
+        evidence=tuple(reasons),
+        figures={name: value for name, value in known.items() if value is not None},
+    )
