@@ -52,14 +52,9 @@ def devices(view: RunView) -> list[Device]:
 
 def _device(view: RunView, tool: str, instance: str) -> Device:
     util, used, total = (
-        of_device(view, f"{tool}_{quantity}", instance) for quantity in ("util", "mem_used", "mem_total")
+        readings.of(view, f"{tool}_{quantity}", instance) for quantity in ("util", "mem_used", "mem_total")
     )
     return Device(tool, instance, util, used, total)
-
-
-def of_device(view: RunView, key: str, instance: str) -> Readings | None:
-    """Give one quantity of one GPU."""
-    return next((one for one in readings.each(view, key) if one.instance == instance), None)
 
 
 def during_work(found: Readings) -> Floats:

@@ -4,7 +4,6 @@
 means. What makes no sense (NaN, a counter that went back, a span of nothing) is left out.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
 
@@ -39,20 +38,13 @@ class Readings:
 
 def first(view: RunView, *keys: str) -> Readings | None:
     """Give the first of some keys that was recorded for the whole job or machine."""
-    for key in keys:
-        series = view.series.get((key, ""))
-        found = None if series is None else _clean(series)
-        if found is not None:
-            return found
-    return None
+    return next((found for key in keys if (found := of(view, key)) is not None), None)
 
 
-def each(view: RunView, key: str) -> Iterator[Readings]:
-    """Give every instance of a key, in their order."""
-    for (name, _), series in sorted(view.series.items()):
-        found = _clean(series) if name == key else None
-        if found is not None:
-            yield found
+def of(view: RunView, key: str, instance: str = "") -> Readings | None:
+    """Give one key of one instance; None where nothing of it makes sense."""
+    series = view.series.get((key, instance))
+    return None if series is None else _clean(series)
 
 
 def _clean(series: Series) -> Readings | None:

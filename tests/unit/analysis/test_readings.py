@@ -32,14 +32,12 @@ def test_the_first_key_that_says_anything_is_taken() -> None:
     assert readings.first(view, "a") is None
 
 
-def test_every_instance_is_given_in_order() -> None:
-    view = curves.run(
-        curves.gauge("nvml_util", [2.0], instance="GPU-b"),
-        curves.gauge("nvml_util", [1.0], instance="GPU-a"),
-        curves.gauge("nvml_util", [NAN], instance="GPU-c"),
-        curves.gauge("nvml_temp", [50.0], instance="GPU-a"),
-    )
-    assert [one.instance for one in readings.each(view, "nvml_util")] == ["GPU-a", "GPU-b"]
+def test_one_instance_is_asked_for_by_name() -> None:
+    view = curves.run(curves.gauge("nvml_util", [2.0], instance="GPU-b"))
+    found = readings.of(view, "nvml_util", "GPU-b")
+    assert found is not None
+    assert found.values.tolist() == [2.0]
+    assert readings.of(view, "nvml_util", "GPU-a") is None
 
 
 def test_numbers_of_the_summary_are_numbers() -> None:

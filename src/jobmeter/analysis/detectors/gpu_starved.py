@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jobmeter.analysis import gpus, progress, readings
+from jobmeter.analysis.series import Floats
 from jobmeter.model import metrics, roles, units
 from jobmeter.model.report import Evidence, Finding, Severity
 from jobmeter.model.run import Value
+from jobmeter.model.steps import StepTable
 from jobmeter.model.view import Process, RunView
 
 HUNGRY_PERCENT = 60.0
@@ -32,6 +34,9 @@ FULL_RATIO = 0.9
 _STARTING_STEPS = 3
 _LONG_LIVED_SECONDS = 5.0
 _DATA_STEPS = 10
+_MOST_STEPS = 100_000
+"""The last ones are enough for a mean."""
+_LONGEST_SECONDS = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,14 +159,35 @@ def _cores(process: Process) -> float | None:
 
 def _data_ratio(view: RunView) -> tuple[str, float] | None:
     """Give the share of a step spent waiting for data, as the training tells it."""
-    told = progress.told(view.steps)
-    waits = None if told is None else progress.column(told, metrics.DATA_SECONDS)
-    if told is None or waits is None or len(waits[2]) < _DATA_STEPS:
+    for table in sorted(view.steps.tables, key=lambda one: (one.rank, one.source, one.writer)):
+        names = sorted(table.columns)
+        waits, steps = (
+            _times(table, metrics.pick(names, one)) for one in (metrics.DATA_SECONDS, metrics.STEP_SECONDS)
+        )
+        if waits is None:
+            continue
+        took = _between(view) if steps is None else steps
+        if took is None:
+            continue
+        wait, step = float(waits.mean()), float(took.mean())
+        if wait >= 0 and step > 0:
+            return metrics.pick(names, metrics.DATA_SECONDS) or "", min(1.0, wait / step)
+    return None
+
+
+def _times(table: StepTable, name: str | None) -> Floats | None:
+    """Give the last values of a metric that are numbers, in seconds, without those of the first steps."""
+    if name is None:
         return None
-    steps = progress.column(told, metrics.STEP_SECONDS)
-    took = np.diff(told.times) / np.diff(told.steps) if steps is None else steps[2]
-    wait, step = (float(np.mean(part[_STARTING_STEPS:])) for part in (waits[2], took))
-    return (waits[0], min(1.0, wait / step)) if wait >= 0 and step > 0 else None
+    values = np.asarray(table.columns[name].values[_STARTING_STEPS:][-_MOST_STEPS:], float)
+    values = values[np.abs(values) < _LONGEST_SECONDS] * metrics.in_base_units(name, 1.0)
+    return values if len(values) >= _DATA_STEPS else None
+
+
+def _between(view: RunView) -> Floats | None:
+    """Give the time between steps, where the training does not tell how long they take."""
+    told = progress.told(view.steps)
+    return None if told is None else (np.diff(told.times) / np.diff(told.steps))[_STARTING_STEPS:]
 
 
 def _finding(view: RunView, util: float | None, host: Host, reasons: list[Evidence]) -> Finding:

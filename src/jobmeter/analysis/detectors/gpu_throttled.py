@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from jobmeter.analysis import gpus
+from jobmeter.analysis import gpus, readings
 from jobmeter.analysis.gpus import Device
 from jobmeter.analysis.readings import Readings
 from jobmeter.model import units
@@ -60,7 +60,7 @@ def _work(view: RunView, device: Device, util: Readings) -> Work | None:
     if len(times) < 2 or times[-1] - times[0] < LEAST_SECONDS:
         return None
     clock, temp, power, limit = (
-        gpus.of_device(view, device.key(quantity), device.instance)
+        readings.of(view, device.key(quantity), device.instance)
         for quantity in ("sm_clock", "temp", "power", "power_limit")
     )
     used = None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jobmeter.analysis import losses
-from jobmeter.analysis.losses import Loss
+from jobmeter.analysis.losses import Loss, Parts
 from jobmeter.model import units
 from jobmeter.model.report import Evidence, Finding, Severity
 from jobmeter.model.run import Value
@@ -50,16 +50,14 @@ def detect(view: RunView) -> Iterable[Finding]:
     """Tell whether the loss went up for good."""
     loss = losses.of_training(view.steps)
     told = None if loss is None else loss.numbers()
-    found = None if told is None else diverging(told)
+    cut = None if told is None else losses.parts(told, FEWEST_VALUES)
+    found = None if cut is None else diverging(cut)
     if told is not None and found is not None:
         yield _finding(told, found)
 
 
-def diverging(loss: Loss) -> Divergence | None:
-    """Find where a loss, without NaN, left its best and never came back."""
-    cut = losses.parts(loss, FEWEST_VALUES)
-    if cut is None:
-        return None
+def diverging(cut: Parts) -> Divergence | None:
+    """Find where a loss left its best and never came back."""
     levels = cut.levels
     ending = max(1, round(_END_SHARE * len(levels)))
     at_best = int(np.argmin(levels))

@@ -50,7 +50,7 @@ def detect(view: RunView) -> Iterable[Finding]:
 def flat(loss: Loss) -> Plateau | None:
     """Find the stretch to the end over which a loss, without NaN, gained nothing."""
     cut = losses.parts(loss, FEWEST_VALUES)
-    if cut is None or loss_diverged.diverging(loss) is not None:
+    if cut is None or loss_diverged.diverging(cut) is not None:
         return None
     levels = cut.levels
     deviation = _NOISE_OF_MIDDLE * cut.noise / np.sqrt(len(loss.values) / len(levels))

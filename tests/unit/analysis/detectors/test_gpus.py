@@ -16,6 +16,7 @@ from jobmeter.analysis.detectors import (
 from jobmeter.model import roles
 from jobmeter.model.report import Finding, LogError, Severity
 from jobmeter.model.run import Headline, Limits
+from jobmeter.model.steps import Steps
 from jobmeter.model.view import Process, RunView, Series
 from support import curves, views
 
@@ -89,7 +90,7 @@ LOW = gpu("util", [30.0] * 60)
 STEPS = curves.training(np.arange(1, 61), loss=np.ones(60))
 
 
-def waiting(data: float, step: float | None = 1.0) -> object:
+def waiting(data: float, step: float | None = 1.0) -> Steps:
     told = {"data_time": np.full(60, data)} | ({} if step is None else {"step_time": np.full(60, step)})
     return curves.training(np.arange(1, 61), **told)
 
@@ -169,6 +170,8 @@ def test_without_a_gpu_workers_that_compute_are_no_loaders() -> None:
 def test_times_that_make_no_sense_say_nothing() -> None:
     assert list(gpu_starved.detect(curves.run(LOW, steps=waiting(-1.0)))) == []
     assert list(gpu_starved.detect(curves.run(LOW, steps=waiting(0.5, 0.0)))) == []
+    undated = replace(waiting(0.9, None).tables[0], timestamps=None)
+    assert list(gpu_starved.detect(curves.run(LOW, steps=Steps((undated,))))) == []
     few = curves.training(np.arange(1, 10), data_time=np.full(9, 0.9))
     assert list(gpu_starved.detect(curves.run(LOW, steps=few))) == []
 
