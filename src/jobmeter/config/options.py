@@ -39,6 +39,7 @@ class Options:
         "report_interval",
         "runs_home",
         "sample_interval",
+        "stall_seconds",
         "summary",
         "tags",
         "timeout",
@@ -69,6 +70,7 @@ class Options:
         if self.build_stats is not None:
             self.sample_interval = min(self.sample_interval, self.build_stats_interval)
         self.report_interval: float = max(_number(values["report_interval"]) or 10.0, self.sample_interval)
+        self.stall_seconds: float = _number(values["stall_seconds"]) or 60.0
         tags = values["tag"]
         self.tags: dict[str, str] = tags if isinstance(tags, dict) else {}
 
@@ -206,6 +208,7 @@ OPTIONS: tuple[Option, ...] = (
            "which output to keep"),
     Option("--pty", "auto|always|never", choice("auto", "always", "never"), "auto", "give the job a terminal"),
     Option("--timeout", "SECONDS", seconds, None, "end the job after this long (exit code 124)"),
+    Option("--stall-seconds", "SECONDS", seconds, 60.0, "look at processes of a job idle for so long (default 60)"),
     Option("--on-memory", "SHARE signal:NAME", _on_memory, None, "signal the job when memory nears its limit"),
     Option("--build-stats", "", _folder, None, "sample the host for the log of a build (=DIR: files there, not in /)"),
     Option("--build-stats-interval", "SECONDS", seconds, 60.0, "time between these samples (default 60)"),

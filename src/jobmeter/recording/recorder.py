@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jobmeter.recording.sampler import Sampler
     from jobmeter.recording.selection import Selection
     from jobmeter.recording.setup import Plan
+    from jobmeter.recording.stillness import Stillness
     from jobmeter.recording.supervise import Ending
     from jobmeter.recording.watch import Watch
 
@@ -36,6 +37,7 @@ class Recorder:
         "_offset",
         "_outputs",
         "_sampler",
+        "_stillness",
         "_timing",
         "_watch",
         "plan",
@@ -52,6 +54,7 @@ class Recorder:
         self._context: Record = {}
         self._sampler: Sampler | None = None
         self._watch: Watch | None = None
+        self._stillness: Stillness | None = None
 
     def begin_sampling(self) -> int | None:
         """Bring in the collectors, now that the job runs and is worth it; give what polls when memory is short."""
@@ -64,7 +67,7 @@ class Recorder:
 
     def _begin_sampling(self) -> int | None:
         from jobmeter.probes import pressure
-        from jobmeter.recording import selection, watch
+        from jobmeter.recording import selection, stillness, watch
 
         self.plan.folder.hold_room()
         self._job.gpus = self.plan.options.gpus
@@ -76,6 +79,9 @@ class Recorder:
         self._write_context(chosen)
         self._watch = watch.Watch(
             self._job, self._sampler, self._context, self.plan.options.on_memory, self.event
+        )
+        self._stillness = stillness.Stillness(
+            self._job, self._sampler.summary, self.plan.options.stall_seconds, self.event
         )
         if self.plan.own_cgroup is not None:
             from jobmeter.probes import cgroupfs
@@ -126,6 +132,8 @@ class Recorder:
         self._sampler.sample()
         if self._watch is not None:
             self._watch.look()
+        if self._stillness is not None:
+            self._stillness.look(self._clock.monotonic(), self._clock.wall())
         self._index_files()
         offset = self._clock.wall() - self._clock.monotonic()
         if abs(offset - self._offset) > _CLOCK_STEP_SECONDS:
@@ -215,6 +223,8 @@ class Recorder:
         sampler.sample(final=True)
         if self._watch is not None:
             self._watch.look()
+        if self._stillness is not None:
+            guard.attempt(self._stillness.close, self._broken)
         left = self._left_behind() if children_left else []
         sampler.close()
         summary = sampler.summary.values()

@@ -24,6 +24,7 @@ GOOD: dict[str, tuple[tuple[str, ...], str, str, object]] = {
     "capture": (("stderr",), "stderr", 'capture = "stderr"', "stderr"),
     "pty": (("never",), "never", 'pty = "never"', "never"),
     "timeout": (("1.5h",), "5400", 'timeout = "90m"', 5400.0),
+    "stall_seconds": (("5m",), "300", "stall_seconds = 300", 300.0),
     "on_memory": (
         ("95%", "signal:USR1"),
         "95% signal:USR1",
@@ -51,6 +52,7 @@ DEFAULTS: dict[str, object] = {
     "capture": "auto",
     "pty": "auto",
     "timeout": None,
+    "stall_seconds": 60.0,
     "on_memory": None,
     "build_stats": None,
     "build_stats_interval": 60.0,

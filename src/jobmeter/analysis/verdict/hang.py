@@ -15,8 +15,8 @@ def judge(view: RunView) -> Verdict | None:
         return None
     if (error := story.root(view)) is not None and error.signature not in story.STOPS:
         return None  # it waited for something that had failed
-    seconds = stall.details.get("seconds")
-    span = f" for {format_seconds(float(seconds))}" if isinstance(seconds, int | float) else ""
+    seconds = _seconds(view, stall)
+    span = f" for {format_seconds(seconds)}" if seconds is not None else ""
     until = "and still does" if facts.is_live(view) else "until it was stopped from outside"
     return facts.verdict(
         Cause.HANG,
@@ -25,7 +25,7 @@ def judge(view: RunView) -> Verdict | None:
         Evidence(
             sentence="no CPU time, no IO and no output",
             source="event stall",
-            value=seconds if isinstance(seconds, int | float) else None,
+            value=seconds,
             timestamp=stall.timestamp,
             quote=_stack(stall),
         ),
@@ -34,13 +34,30 @@ def judge(view: RunView) -> Verdict | None:
 
 
 def _last_stall(view: RunView) -> Event | None:
+    """Find the stall that a job did not leave by itself; what it did when it was stopped does not count."""
     found: Event | None = None
+    stopped = False
     for event in view.events:
-        if event.type == "stall":
-            found = event
-        elif event.type in ("stall_over", "stall_end"):
+        if event.type == "stall" and event.details.get("worked") is not False:
+            found, stopped = event, False
+        elif event.type in ("stall_over", "stall_end") and not stopped:
             found = None
+        stopped = stopped or _is_stop(event)
     return found
+
+
+def _is_stop(event: Event) -> bool:
+    name = str(event.details.get("signal", "")).removeprefix("SIG")
+    return event.type == "timeout" or (event.type == "signal" and f"SIG{name}" in _STOPPERS)
+
+
+def _seconds(view: RunView, stall: Event) -> float | None:
+    """Say how long it stood still: until the run ended, not only until it was noticed."""
+    noticed = stall.details.get("seconds")
+    if not isinstance(noticed, int | float):
+        return None
+    ended_at = view.run.ended_at
+    return float(noticed) if ended_at is None else max(ended_at - stall.timestamp, 0.0) + noticed
 
 
 def _stayed(view: RunView) -> bool:

@@ -176,6 +176,24 @@ def test_a_stall_that_passed_is_none() -> None:
     assert decide(STALL, exit_code=0, status=Status.COMPLETED).cause is Cause.COMPLETED
 
 
+def test_a_stall_lasts_until_the_run_ended() -> None:
+    assert "for 16 min 40 s until" in decide(STALL, signal="SIGKILL", ended_at=500.0).sentence
+
+
+def test_what_a_job_does_when_it_is_stopped_does_not_end_its_stall() -> None:
+    over = event("stall_over", seconds=700)
+    assert decide(STALL, event("timeout"), over, exit_code=124).cause is Cause.HANG
+    assert decide(STALL, event("signal", signal="SIGTERM"), over, signal="SIGTERM").cause is Cause.HANG
+    assert (
+        decide(STALL, event("signal", signal="SIGUSR1"), over, signal="SIGTERM").cause is Cause.KILLED_SIGNAL
+    )
+
+
+def test_a_job_that_never_worked_did_not_hang() -> None:
+    asleep = event("stall", seconds=600, worked=False, processes=[])
+    assert decide(asleep, event("timeout"), exit_code=124).cause is Cause.TIMEOUT
+
+
 def test_a_job_that_waited_for_a_failed_rank_did_not_hang() -> None:
     failed = told("exception", "ValueError: x", type="ValueError", ranks=(1,))
     assert decide(STALL, event("timeout"), exit_code=124, errors=(failed,)).cause is Cause.EXCEPTION
