@@ -20,6 +20,8 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON with raw numbers")
 
 
+_ON_ONE_LINE = json.JSONEncoder(allow_nan=False)
+"""Made once: `json.dumps` makes one for every call that asks for strictness."""
 RUN_HELP = "run id, unique prefix, 'last', or a folder"
 
 
@@ -75,10 +77,13 @@ def print_json_lines(documents: Iterable[object]) -> None:
 
 def json_text(document: object, indent: int | None = None) -> str:
     """Encode as strict JSON; a number that is none (NaN) becomes null."""
+    encode = (
+        _ON_ONE_LINE.encode if indent is None else json.JSONEncoder(indent=indent, allow_nan=False).encode
+    )
     try:
-        return json.dumps(document, indent=indent, allow_nan=False)
+        return encode(document)
     except ValueError:
-        return json.dumps(_finite(document), indent=indent, allow_nan=False)
+        return encode(_finite(document))
 
 
 def _finite(document: object) -> object:

@@ -7,7 +7,6 @@ read out of the log. --source asks for another one.
 import argparse
 import csv
 import sys
-from collections import deque
 from collections.abc import Iterator
 
 from jobmeter.cli import common
@@ -47,7 +46,7 @@ def main(args: argparse.Namespace) -> int:
     found = steps.of_run(
         common.home_of(args), args.run, metrics=args.metric, rank=args.rank, source=args.source
     )
-    rows = found.rows() if limit is None else iter(deque(found.rows(), limit))
+    rows = found.rows() if limit is None else iter(found.last(limit))
     if args.json:
         common.print_json_lines(_shape(row) for row in rows)
     elif args.csv:

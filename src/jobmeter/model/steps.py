@@ -6,9 +6,11 @@ from its column; one that was logged as NaN is NaN.
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from math import isfinite, isnan
+from operator import lt
 
 Number = int | float
 
@@ -56,15 +58,23 @@ class StepTable:
 
     def rows(self) -> Iterator[Step]:
         """Walk the table row by row."""
+        moments = self.timestamps or (None,) * len(self)
+        for step, moment, metrics in zip(self.steps, moments, self._cells(), strict=True):
+            known = None if moment is None or isnan(moment) else moment
+            yield Step(timestamp=known, step=step, rank=self.rank, source=self.source, metrics=metrics)
+
+    def _cells(self) -> Iterable[dict[str, Number]]:
+        if self.columns and all(column.rows is None for column in self.columns.values()):
+            # one by one: a million dicts at once cost a gigabyte and the collector's time
+            names = tuple(self.columns)
+            values = zip(*[column.values for column in self.columns.values()], strict=True)
+            return (dict(zip(names, row, strict=True)) for row in values)
         cells: list[dict[str, Number]] = [{} for _ in self.steps]
         for name, column in self.columns.items():
             places = range(len(cells)) if column.rows is None else column.rows
             for place, value in zip(places, column.values, strict=True):
                 cells[place][name] = value
-        moments = self.timestamps or (None,) * len(cells)
-        for step, moment, metrics in zip(self.steps, moments, cells, strict=True):
-            known = None if moment is None or isnan(moment) else moment
-            yield Step(timestamp=known, step=step, rank=self.rank, source=self.source, metrics=metrics)
+        return cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +178,10 @@ def packed(values: Sequence[Number]) -> Sequence[Number]:
     return array("d", values)
 
 
-def latest(steps: Sequence[int]) -> list[int]:
+def latest(steps: Sequence[int]) -> Sequence[int]:
     """Name the rows that no later row goes back behind or repeats."""
+    if all(map(lt, steps, islice(steps, 1, None))):
+        return range(len(steps))
     kept: list[int] = []
     least: int | None = None
     for place in range(len(steps) - 1, -1, -1):

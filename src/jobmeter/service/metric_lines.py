@@ -4,22 +4,19 @@ Writers of one rank that followed one another are one line: a loop that resumed 
 that wrote at the same time (a fork) are not each other's continuation: the one that told more is taken.
 """
 
+from array import array
 from collections.abc import Sequence
-from itertools import chain, pairwise
-from math import isfinite, isnan
-from typing import TypeVar
+from itertools import pairwise
+from math import isnan, nan
 
 from jobmeter.errors import UsageError
 from jobmeter.model import metrics
 from jobmeter.model.run import Run
-from jobmeter.model.steps import Number, StepSeries, StepTable, latest
-from jobmeter.service import step_summary
-from jobmeter.stores import StepStatistics, Store
-
-Item = TypeVar("Item")
+from jobmeter.model.steps import Column, Number, StepSeries, StepTable, latest, packed
+from jobmeter.service import step_summary, step_thinning
+from jobmeter.stores import StepStatistics, Store, arrays, stepcolumns
 
 _CANDIDATES = 8
-_KEPT_PER_STRETCH = 3
 
 
 def read(
@@ -35,8 +32,7 @@ def read(
         spelled = spelling(metric, {name for part in one.parts for name in part.metrics})
         if spelled is not None:
             found = store.steps(run.run_id, sources=[one.source], ranks=[one.rank], metrics=[spelled])
-            line = _line(followed(found, one.parts), spelled)
-            return thin(line, points)
+            return _line(followed(found, one.parts), spelled, points)
     known = sorted({name for one in told for part in one.parts for name in part.metrics})
     shown = ", ".join(known[:_CANDIDATES]) + (", ..." if len(known) > _CANDIDATES else "")
     whose = "" if rank is None else f" of rank {rank}"
@@ -64,68 +60,44 @@ def followed(found: Sequence[StepTable], parts: Sequence[StepStatistics]) -> lis
     return [tables[max(ordered, key=lambda part: part.count).writer]]
 
 
-def _line(tables: Sequence[StepTable], metric: str) -> StepSeries:
-    steps: list[int] = []
-    values: list[Number] = []
-    moments: list[float | None] = []
-    for table in tables:
-        column = table.columns.get(metric)
-        if column is None:
-            continue
-        places = range(len(table)) if column.rows is None else column.rows
-        steps += map(table.steps.__getitem__, places)
-        values += column.values
-        timestamps = table.timestamps
-        moments += map(timestamps.__getitem__, places) if timestamps else (None for _ in places)
-    kept = latest(steps)
-    if len(kept) < len(steps):
-        steps, values, moments = _only(kept, steps), _only(kept, values), _only(kept, moments)
+def _line(tables: Sequence[StepTable], metric: str, points: int) -> StepSeries:
+    """Join what followed one another, and keep at most so many points of what no later row replaced."""
+    columns = [(table, table.columns[metric]) for table in tables if metric in table.columns]
+    steps = stepcolumns.whole(arrays.join(_taken(table.steps, column.rows) for table, column in columns))
+    values = arrays.join(column.values for _, column in columns)
+    moments = _moments(columns)
+    lasting = latest(steps)
+    if len(lasting) < len(steps):
+        steps, values = stepcolumns.whole(_taken(steps, lasting)), _taken(values, lasting)
+        moments = None if moments is None else _taken(moments, lasting)
+    kept = step_thinning.places(values, points)
     return StepSeries(
         metric=metric,
         source=tables[0].source,
         rank=tables[0].rank,
-        steps=tuple(steps),
-        values=tuple(values),
-        timestamps=tuple(None if moment is None or isnan(moment) else moment for moment in moments)
-        if any(moment is not None for moment in moments)
-        else None,
+        steps=tuple(steps[place] for place in kept),
+        values=tuple(values[place] for place in kept),
+        timestamps=None
+        if moments is None
+        else tuple(None if isnan(moments[place]) else moments[place] for place in kept),
     )
 
 
-def _only(places: Sequence[int], items: Sequence[Item]) -> list[Item]:
-    return [items[place] for place in places]
-
-
-def thin(line: StepSeries, points: int) -> StepSeries:
-    """Keep at most `points`: in every stretch of steps its least, its largest and the first that is neither."""
-    most = max(points, 2 + _KEPT_PER_STRETCH)
-    if len(line.steps) <= most:
-        return line
-    stretches = (most - 2) // _KEPT_PER_STRETCH
-    count = len(line.steps)
-    edges = [count * number // stretches for number in range(stretches + 1)]
-    inside = (_extremes(line.values, begin, end) for begin, end in pairwise(edges))
-    kept = sorted({0, count - 1, *chain.from_iterable(inside)})
-    moments = line.timestamps
-    return StepSeries(
-        metric=line.metric,
-        source=line.source,
-        rank=line.rank,
-        steps=tuple(line.steps[place] for place in kept),
-        values=tuple(line.values[place] for place in kept),
-        timestamps=None if moments is None else tuple(moments[place] for place in kept),
+def _moments(columns: Sequence[tuple[StepTable, Column]]) -> Sequence[float] | None:
+    """Gather when steps were logged, NaN where nobody says; None where nobody ever does."""
+    if all(table.timestamps is None for table, _ in columns):
+        return None
+    return arrays.join(
+        packed([nan] * len(column.values))
+        if table.timestamps is None
+        else _taken(table.timestamps, column.rows)
+        for table, column in columns
     )
 
 
-def _extremes(values: Sequence[Number], begin: int, end: int) -> list[int]:
-    stretch = values[begin:end]
-    odd = next((place for place, value in enumerate(stretch, begin) if not _is_finite(value)), None)
-    if odd is None:
-        return [begin + stretch.index(min(stretch)), begin + stretch.index(max(stretch))]
-    finite = [place for place, value in enumerate(stretch, begin) if _is_finite(value)]
-    extremes = [min(finite, key=values.__getitem__), max(finite, key=values.__getitem__)] if finite else []
-    return [odd, *extremes]
-
-
-def _is_finite(value: Number) -> bool:
-    return isinstance(value, int) or isfinite(value)
+def _taken(values: Sequence[Number], places: Sequence[int] | None) -> Sequence[Number]:
+    """Take some of a column, as machine words where it is held so; None is every place."""
+    if places is None:
+        return values
+    taken = map(values.__getitem__, places)
+    return array(values.typecode, taken) if isinstance(values, array) else list(taken)

@@ -123,7 +123,8 @@ def spans(series: Series, axis: Axis) -> Iterable[tuple[float, float, float]]:
     for moment, value, covered in zip(series.times, series.values, covers, strict=True):
         if covered > 0 and isfinite(value):
             end = moment - start
-            yield max(end - covered, 0.0), end, value / covered
+            begin = end - covered
+            yield begin if begin > 0.0 else 0.0, end, value / covered
 
 
 def peak_of(times: Sequence[float], values: Sequence[float | None]) -> tuple[float, float] | None:
@@ -180,12 +181,19 @@ def _fold(times: list[float], values: list[float | None], buckets: int, *, step:
 
 
 def _fold_one(times: list[float], values: list[float | None], begin: int, end: int, *, step: bool) -> Folded:
-    held = [(index, value) for index in range(begin, end) if (value := values[index]) is not None]
     moment = times[end - 1] if step else (times[begin] + times[end - 1]) / 2
-    if not held:
+    inside = [value for value in values[begin:end] if value is not None]
+    if not inside:
         return moment, None, None, None
-    inside = [value for _, value in held]
-    weights = [times[index] - times[index - 1] if step and index else 1.0 for index, _ in held]
-    total = sum(weights)
-    mean = sum(v * w for v, w in zip(inside, weights, strict=True)) / total if total > 0 else inside[-1]
-    return moment, mean, min(inside), max(inside)
+    mean = _weighted(times, values, begin, end) if step else sum(inside) / len(inside)
+    return moment, inside[-1] if mean is None else mean, min(inside), max(inside)
+
+
+def _weighted(times: list[float], values: list[float | None], begin: int, end: int) -> float | None:
+    """Weigh every rate by how long it held; None where that was no time at all."""
+    held = [times[index] - times[index - 1] if index else 1.0 for index in range(begin, end)]
+    pairs = [
+        (value, seconds) for value, seconds in zip(values[begin:end], held, strict=True) if value is not None
+    ]
+    total = sum([seconds for _, seconds in pairs])
+    return sum([value * seconds for value, seconds in pairs]) / total if total > 0 else None

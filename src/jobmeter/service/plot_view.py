@@ -6,6 +6,7 @@ read from the run folder again; only the lines that speak of processes are parse
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from jobmeter.service import plot_panels, runs
 QUANTITIES = ("cputime", "rss")
 SMALLEST_LAG = 0.01
 """Seconds; less is what writing takes."""
-MARKS = tuple(f'_{quantity}":{space}{{'.encode() for quantity in QUANTITIES for space in ("", " "))
+MARK = re.compile(rf'_(?:{"|".join(QUANTITIES)})": ?\{{'.encode())
 """What stands in a line that gives one of these quantities process by process."""
 
 
@@ -45,7 +46,7 @@ def process_windows(folder: Path) -> Iterator[Window]:
     """Yield the windows of a folder that speak of single processes."""
     reader = lines.WindowReader()
     for piece in tailer.pieces(folder, "usage.jsonl", closed=True):
-        yield from reader.read([line for line in piece.lines if any(mark in line for mark in MARKS)])
+        yield from reader.read([line for line in piece.lines if MARK.search(line)])
 
 
 def with_every_process(found: RunView, windows: Iterable[Window]) -> RunView:

@@ -1,11 +1,12 @@
 """The steps of a run row by row, as `jobmeter steps` prints them: of the best source, or of the one asked for."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jobmeter.errors import UsageError
 from jobmeter.model.run import Run
-from jobmeter.model.steps import Number, Step, StepTable
+from jobmeter.model.steps import Column, Number, Step, StepTable
 from jobmeter.service import metric_lines, runs, step_summary
 from jobmeter.stores import Store
 
@@ -24,14 +25,45 @@ class Listing:
         for table in self.tables:
             yield from (row for row in table.rows() if row.metrics)
 
+    def last(self, limit: int) -> list[Step]:
+        """Give the last of these rows without walking all."""
+        found: list[Step] = []
+        for table in reversed(self.tables):
+            wanted = _places(table)[-(limit - len(found)) :]
+            if wanted:
+                cut = _from(table, wanted[0])
+                found = [row for row in cut.rows() if row.metrics] + found
+            if len(found) == limit:
+                break
+        return found
+
     def __len__(self) -> int:
-        return sum(map(_rows, self.tables))
+        return sum(len(_places(table)) for table in self.tables)
 
 
-def _rows(table: StepTable) -> int:
+def _places(table: StepTable) -> Sequence[int]:
+    """Name the rows that have any metric."""
     if any(column.rows is None for column in table.columns.values()):
-        return len(table)
-    return len({row for column in table.columns.values() for row in column.rows or ()})
+        return range(len(table))
+    return sorted({row for column in table.columns.values() for row in column.rows or ()})
+
+
+def _from(table: StepTable, begin: int) -> StepTable:
+    """Leave the rows before one out."""
+    columns = {}
+    for name, column in table.columns.items():
+        if column.rows is None:
+            columns[name] = Column(None, column.values[begin:])
+            continue
+        first = bisect_left(column.rows, begin)
+        columns[name] = Column([row - begin for row in column.rows[first:]], column.values[first:])
+    moments = table.timestamps
+    return replace(
+        table,
+        steps=table.steps[begin:],
+        timestamps=None if moments is None else moments[begin:],
+        columns=columns,
+    )
 
 
 def of_run(

@@ -1,5 +1,6 @@
 """Steps as values."""
 
+import dataclasses
 import math
 from array import array
 
@@ -28,6 +29,21 @@ def test_a_table_is_walked_row_by_row() -> None:
     assert (len(Steps((TABLE, TABLE))), len(Steps())) == (4, 0)
 
 
+def test_rows_of_full_columns_are_the_same_as_of_sparse_ones() -> None:
+    full = StepTable(
+        writer="a",
+        source="sdk",
+        rank=0,
+        steps=[5, 6],
+        timestamps=None,
+        columns={"loss": Column(None, [0.5, 0.25]), "lr": Column(None, [1, 2])},
+    )
+    sparse = dataclasses.replace(full, columns=full.columns | {"lr": Column([0, 1], [1, 2])})
+    assert list(full.rows()) == list(sparse.rows())
+    assert [row.metrics for row in full.rows()] == [{"loss": 0.5, "lr": 1}, {"loss": 0.25, "lr": 2}]
+    assert [row.metrics for row in dataclasses.replace(full, columns={}).rows()] == [{}, {}]
+
+
 @pytest.mark.parametrize(
     ("numbers", "kept"),
     [
@@ -39,7 +55,7 @@ def test_a_table_is_walked_row_by_row() -> None:
     ],
 )
 def test_a_step_that_goes_back_replaces_what_came_after_it(numbers: list[int], kept: list[int]) -> None:
-    assert steps.latest(numbers) == kept
+    assert list(steps.latest(numbers)) == kept
 
 
 @pytest.mark.parametrize(

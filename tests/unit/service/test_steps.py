@@ -43,6 +43,31 @@ def test_one_rank_one_source_and_some_metrics_can_be_asked_for(home: str) -> Non
     assert rows(steps.of_run(home, "last", source="log:hf")) == [(0, 1, "log:hf", {"loss": 9, "extra": 1})]
 
 
+@pytest.mark.parametrize("limit", [1, 3, 4, 6, 7])
+def test_the_last_rows_are_the_end_of_all_rows(home: str, limit: int) -> None:
+    found = steps.of_run(home, "last")
+    assert found.last(limit) == list(found.rows())[-limit:]
+
+
+def test_the_last_rows_are_those_that_have_a_metric(tmp_path: Path) -> None:
+    folder = folders.write_run(tmp_path, seconds=2)
+    told = [
+        {
+            "step": n,
+            "rank": 0,
+            "source": "sdk",
+            "metrics": {"loss": n} | ({"eval": 10 * n} if n % 4 == 2 else {}),
+        }
+        for n in range(8)
+    ]
+    folders.append(folder / "steps.0.jsonl", *told)
+    found = steps.of_run(str(tmp_path), "last", metrics=["eval"])
+    assert [(row.step, row.metrics) for row in found.last(1)] == [(6, {"eval": 60})]
+    assert [row.step for row in found.last(9)] == [2, 6]
+    everything = steps.of_run(str(tmp_path), "last").last(2)
+    assert [(row.step, row.metrics) for row in everything] == [(6, {"eval": 60, "loss": 6}), (7, {"loss": 7})]
+
+
 @pytest.mark.parametrize(
     ("asked", "sentence", "hint"),
     [
