@@ -28,11 +28,13 @@ WAITING_RATIO = 0.25
 """Of a step spent waiting for data."""
 BUSY_CORES = 0.8
 """Of a core: a process that uses more has little time to wait."""
+LEAST_CORES = 0.2
+"""Of a core: a worker that gets less on a full machine may as well be idle."""
 IDLE_CORES = 0.5
 FULL_RATIO = 0.9
 """Of the cores the job may use."""
 _STARTING_STEPS = 3
-_LONG_LIVED_SECONDS = 5.0
+_LONG_LIVED_SECONDS = 3.0
 _DATA_STEPS = 10
 _MOST_STEPS = 100_000
 """The last ones are enough for a mean."""
@@ -51,14 +53,16 @@ class Host:
     main_cores: float | None = None
     used_cores: float | None = None
     allowed_cores: float | None = None
+    cpu_wait_ratio: float = 0.0
+    """The share of time in which a task of the job was ready and had no CPU, as far as that was measured."""
 
     @property
     def workers_busy(self) -> bool:
-        """Tell whether the workers do all they can on the cores there are."""
-        if self.worker_cores is None:
+        """Tell whether the workers do all they can on the cores there are: they run, or wait for their turn."""
+        if self.worker_cores is None or self.worker_cores < LEAST_CORES:
             return False
         room = 1.0 if self.allowed_cores is None else min(1.0, self.allowed_cores / self.workers)
-        return self.worker_cores >= BUSY_CORES * room
+        return self.worker_cores + self.cpu_wait_ratio >= BUSY_CORES * room
 
     @property
     def cores_full(self) -> bool:
@@ -127,9 +131,15 @@ def _waits(host: Host) -> Evidence:
 
 def _workers(host: Host) -> Evidence:
     cores = host.worker_cores or 0.0
+    waited = units.format_percent(100 * host.cpu_wait_ratio)
+    turn = (
+        f" and a task waited for a CPU {waited} of the time"
+        if cores < BUSY_CORES and host.cpu_wait_ratio
+        else ""
+    )
     who = "1 worker uses" if host.workers == 1 else f"{host.workers} workers use"
     return Evidence(
-        sentence=f"{who} {cores:.2g} cores{'' if host.workers == 1 else ' each'}",
+        sentence=f"{who} {cores:.2g} cores{'' if host.workers == 1 else ' each'}{turn}",
         source="processes",
         value=round(cores, 3),
     )
@@ -145,9 +155,15 @@ def _host(view: RunView) -> Host:
         main_cores=max(main) if main else None,
         used_cores=readings.used_cores(view.run),
         allowed_cores=view.run.limits.cpus,
+        cpu_wait_ratio=_cpu_wait(view),
     )
     waiting = _data_ratio(view)
     return known if waiting is None else replace(known, data_source=waiting[0], data_ratio=waiting[1])
+
+
+def _cpu_wait(view: RunView) -> float:
+    found = readings.first(view, "cgroup_cpu_pressure")
+    return 0.0 if found is None else min(1.0, float(found.values.sum() / found.spans.sum()))
 
 
 def _cores(process: Process) -> float | None:

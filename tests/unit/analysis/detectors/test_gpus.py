@@ -131,6 +131,14 @@ def test_workers_that_share_too_few_cores_are_at_full_load() -> None:
     ]
 
 
+def test_workers_that_wait_for_their_turn_on_a_full_machine_are_at_full_load() -> None:
+    processes = [process(1, roles.MAIN, 5.0), process(2, roles.WORKER, 35.0)]
+    waits = curves.rate("cgroup_cpu_pressure", [0.6] * 100)
+    found = one(gpu_starved.detect(curves.run(waits, steps=STEPS, processes=processes)))
+    assert "1 worker uses 0.35 cores and a task waited for a CPU 60 % of the time" in found.sentence
+    assert list(gpu_starved.detect(curves.run(steps=STEPS, processes=processes))) == []
+
+
 def test_a_main_process_without_workers_starves_a_gpu_itself() -> None:
     found = one(gpu_starved.detect(curves.run(LOW, processes=[process(1, roles.MAIN, 99.0)])))
     assert "the main process uses 0.99 cores and has no workers" in found.sentence
@@ -141,7 +149,7 @@ def test_a_gpu_that_is_idle_for_no_known_reason_is_silent() -> None:
     idle = [process(1, roles.MAIN, 10.0), process(2, roles.WORKER, 10.0), process(3, None, 90.0)]
     assert list(gpu_starved.detect(curves.run(LOW, processes=idle))) == []
     assert list(gpu_starved.detect(curves.run(LOW, processes=[process(1, roles.MAIN, 10.0)]))) == []
-    unmeasured = [process(1, roles.MAIN, None), process(2, roles.WORKER, 4.0, last=4.0)]
+    unmeasured = [process(1, roles.MAIN, None), process(2, roles.WORKER, 2.0, last=2.0)]
     assert list(gpu_starved.detect(curves.run(LOW, processes=unmeasured))) == []
 
 
