@@ -4,6 +4,7 @@ COMMANDS: dict[str, str] = {
     "analyze": "jobmeter.cli.analyze",
     "bundle": "jobmeter.cli.bundle",
     "campaign": "jobmeter.cli.campaign",
+    "check": "jobmeter.cli.check",
     "collect": "jobmeter.cli.collect",
     "doctor": "jobmeter.cli.doctor",
     "export": "jobmeter.cli.export",

@@ -1,0 +1,116 @@
+"""When a history of runs is said to have become worse, and when it is not."""
+
+import random
+
+import pytest
+
+from jobmeter.analysis import regression
+from jobmeter.analysis.regression import Ruling, Told
+
+
+def noisy(count: int, level: float = 100.0, share: float = 0.05, seed: int = 1) -> list[float]:
+    draw = random.Random(seed)
+    return [level * (1 + draw.gauss(0, share)) for _ in range(count)]
+
+
+def told(values: list[float], **how: bool) -> list[Told]:
+    return [ruling.told for ruling in regression.rulings(values, **how)]
+
+
+def test_no_history_says_nothing() -> None:
+    assert regression.judge([]) == Ruling(told=Told.NOT_ENOUGH)
+    assert regression.judge([]).share is None
+
+
+def test_eight_runs_must_lie_before_anything_is_said() -> None:
+    assert told([100.0] * 9) == [Told.NOT_ENOUGH] * 8 + [Told.STEADY]
+
+
+def test_a_step_of_a_tenth_in_noise_is_claimed_once_within_five_runs() -> None:
+    found = told(noisy(30) + noisy(5, 110.0, seed=2))
+    assert found.count(Told.WORSE) == 1
+    assert Told.WORSE in found[30:]
+
+
+def test_runs_that_are_exactly_equal_show_a_step_after_two() -> None:
+    ruling = regression.judge([500.0] * 10 + [525.0, 525.0])
+    assert ruling == Ruling(told=Told.WORSE, usual=500.0, now=525.0, since=10, runs=10)
+    assert ruling.share == pytest.approx(0.05)
+
+
+def test_a_step_below_the_least_effect_is_none_even_without_noise() -> None:
+    assert set(told([500.0] * 10 + [501.5] * 20)) == {Told.NOT_ENOUGH, Told.STEADY}
+
+
+def test_a_caller_may_ask_for_a_larger_least_effect() -> None:
+    values = [500.0] * 10 + [525.0] * 6
+    assert regression.judge(values[:12], least=0.1).told is Told.STEADY
+
+
+def test_one_run_of_twice_as_much_is_an_outlier() -> None:
+    assert Told.WORSE not in told([*noisy(30), 200.0, *noisy(10, seed=3)])
+
+
+def test_two_outliers_in_a_row_are_no_change_where_outliers_are_usual() -> None:
+    usual = noisy(40, share=0.02)
+    usual[7] = usual[19] = usual[31] = 180.0
+    assert Told.WORSE not in told([*usual, 170.0, 190.0, *noisy(8, share=0.02, seed=4)])
+
+
+def test_a_quarter_more_is_claimed_after_three_runs_of_noise() -> None:
+    found = told(noisy(30) + noisy(3, 130.0, seed=5))
+    assert Told.WORSE in found[30:33]
+
+
+def test_after_a_claim_the_new_level_is_told_as_known_and_then_as_usual() -> None:
+    found = told([100.0] * 10 + [120.0] * 20)
+    assert found[11] is Told.WORSE
+    assert found[12:23] == [Told.STILL_WORSE] * 11
+    assert found[23:] == [Told.STEADY] * 7
+
+
+def test_a_recovery_is_told_within_five_runs() -> None:
+    found = told([100.0] * 10 + [120.0] * 4 + [100.0] * 8)
+    assert found[11] is Told.WORSE
+    assert Told.BETTER in found[14:19]
+    assert found.count(Told.WORSE) == found.count(Told.BETTER) == 1
+    assert found[19:] == [Told.STEADY] * 3
+
+
+def test_a_recovery_after_the_new_level_became_usual_is_told_too() -> None:
+    found = told(noisy(20) + noisy(20, 130.0, seed=6) + noisy(5, 100.0, seed=7))
+    assert Told.BETTER in found[40:]
+
+
+def test_an_improvement_that_does_not_last_is_no_regression() -> None:
+    found = told([100.0] * 10 + [80.0] * 3 + [100.0] * 8)
+    assert found[11] is Told.BETTER
+    assert Told.WORSE not in found
+
+
+def test_an_improvement_that_lasts_is_the_new_usual() -> None:
+    found = told([100.0] * 10 + [80.0] * 14 + [100.0] * 2)
+    assert found[-1] is Told.WORSE
+
+
+def test_less_throughput_is_worse() -> None:
+    ruling = regression.judge([50.0] * 10 + [40.0] * 2, more_is_worse=False)
+    assert (ruling.told, ruling.usual, ruling.now) == (Told.WORSE, 50.0, 40.0)
+    assert ruling.share == pytest.approx(-0.2)
+    assert Told.WORSE not in told([50.0] * 10 + [60.0] * 5, more_is_worse=False)
+
+
+def test_a_usual_value_of_zero_has_no_share() -> None:
+    ruling = regression.judge([0.0] * 10 + [5.0, 5.0])
+    assert (ruling.told, ruling.share) == (Told.WORSE, None)
+
+
+def test_the_mean_must_be_out_of_the_ordinary_too() -> None:
+    # four of five lie above the usual value and their mean 4 % above it: so do many draws from such noise
+    wild = [80.0, 120.0] * 10
+    assert Told.WORSE not in told([*wild, 99.0, 120.0, 101.0, 101.0, 101.0])
+
+
+def test_the_same_history_gets_the_same_answer() -> None:
+    values = noisy(60, share=0.08)
+    assert list(regression.rulings(values)) == list(regression.rulings(values))
