@@ -36,14 +36,23 @@ def test_a_job_over_the_limit_of_its_cgroup(home: Home, memory_limit: str) -> No
     said = provoke(home, *PYTHON, GREEDY, preexec_fn=faults.inside(memory_limit))
     assert said.finished.code == 137
     assert (said.cause, said.confidence) == ("oom_cgroup", 0.98)
-    assert "of the 128 MiB the job may use" in said.sentence
-    assert "event oom_kill" in said.sources
+    assert said.sentence.startswith("the kernel killed python (pid ")
+    assert said.sentence.endswith("of the 128 MiB the job may use")
+    assert {"event oom_kill", "event kernel_message"} <= set(said.sources)
 
 
 def test_a_child_over_the_limit_takes_the_job_with_it(home: Home, memory_limit: str) -> None:
     said = provoke(home, *PYTHON, GREEDY_CHILD, preexec_fn=faults.inside(memory_limit))
     assert said.finished.code == 1
     assert said.cause == "oom_cgroup"
+
+
+def test_a_crash_is_quoted_from_the_kernels_log(home: Home) -> None:
+    said = provoke(home, *PYTHON, "import _ctypes; print(_ctypes.call_function(8, ()))")
+    assert said.finished.code == 139
+    assert (said.cause, said.confidence) == ("killed_signal", 0.9)
+    assert "SIGSEGV" in said.sentence
+    assert "event kernel_message" in said.sources
 
 
 # the stand-in for a DataLoader: the parent learns of it as torch does, by the signal its worker died of

@@ -189,6 +189,7 @@ class Recorder:
         facts = guard.attempt(lambda: last_look(children_left), self._broken) or {"samples": 0, "summary": {}}
         self._index_rest()
         guard.attempt(self._note_checkpoints, self._broken)
+        guard.attempt(lambda: self._note_kernel_log(ending), self._broken)
         facts.update(_present("outputs", guard.attempt(self._outputs.records_at_end, self._broken)))
         facts.update(_present("dropped", {**self.plan.folder.dropped(), **self._lost_output()}))
         headlines = report.headlines_of(facts)
@@ -262,6 +263,20 @@ class Recorder:
         for found in checkpoints.find(checkpoints.roots(command, cwd), self._clock.wall() - lasted):
             self.event("checkpoint", found.details(), at=found.written_at)
 
+    def _note_kernel_log(self, ending: "Ending") -> None:
+        """Write down what the kernel logged of a job that it may have killed."""
+        was_killed = ending.exit_code in _KILLED_CODES or (self._watch is not None and self._watch.saw_kill)
+        if not was_killed:
+            return
+        from jobmeter.probes import kmsg
+
+        own = self._job.own_cgroup
+        pids = (self._job.pid, *self._job.processes)
+        since_boot = self._clock.wall() - self._clock.monotonic()
+        for line in kmsg.about(pids, None if own is None else own.name, self._timing.began):
+            details: Record = {"text": line.text, "pid": line.pid, **_present("process", line.process)}
+            self.event("kernel_message", details, at=since_boot + line.seconds)
+
     def _index_rest(self) -> None:
         for channel in self._outputs.channels:
             if channel.captured != channel.indexed:
@@ -273,6 +288,8 @@ class Recorder:
         return {f"{channel.stream} bytes": channel.lost for channel in self._outputs.channels if channel.lost}
 
 
+_KILLED_CODES = frozenset(128 + number for number in (4, 5, 6, 7, 8, 9, 11))
+"""What a crash or a SIGKILL leaves: SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV."""
 _EVENT_KEYS = (
     "cgroup_mem_unreclaimable",
     "cgroup_mem_current",

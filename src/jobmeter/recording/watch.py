@@ -51,6 +51,11 @@ class Watch:
         self._armed = True
         self.ignorers: set[str] = set()
 
+    @property
+    def saw_kill(self) -> bool:
+        """Whether the kernel killed anything here for want of memory."""
+        return any(self._oom_kills.values())
+
     def look(self) -> None:
         """Check the newest sample."""
         self._look_for_oom_kill()

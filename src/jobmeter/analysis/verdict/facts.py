@@ -8,6 +8,7 @@ from jobmeter.model.units import format_bytes
 from jobmeter.model.view import Event, RunView
 
 _LONGEST_QUOTE = 300
+_FEW = 3
 _SHELL_BASE = 128
 _SIGNALS = {
     1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
@@ -76,6 +77,19 @@ def endings(run: Run) -> tuple[Evidence, ...]:
 def events(view: RunView, kind: str) -> Iterator[Event]:
     """Go through the events of one type."""
     return (event for event in view.events if event.type == kind)
+
+
+def kernel_words(view: RunView) -> tuple[Evidence, ...]:
+    """Quote what the kernel logged of the job's processes."""
+    return tuple(
+        Evidence(
+            sentence="the kernel's log says so",
+            source="event kernel_message",
+            timestamp=event.timestamp,
+            quote=str(event.details.get("text", ""))[:_LONGEST_QUOTE],
+        )
+        for event in events(view, "kernel_message")
+    )[:_FEW]
 
 
 def number(view: RunView, key: str) -> float | None:

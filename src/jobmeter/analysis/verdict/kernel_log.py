@@ -26,7 +26,8 @@ def judge(view: RunView) -> Verdict | None:
 
 def _from_event(view: RunView, event: Event) -> Verdict:
     text = str(event.details.get("text", ""))
-    is_limit = "memcg" in text.lower() or "memory cgroup" in text.lower()
+    # `task_memcg=` stands in every report, also where the whole machine was short
+    is_limit = any(word in text.lower() for word in ("constraint_memcg", "memory cgroup out of memory"))
     fields = {name: value for name, value in event.details.items() if isinstance(value, int | float | str)}
     evidence = Evidence(
         sentence="the kernel's log says so",

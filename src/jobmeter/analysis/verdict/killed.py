@@ -70,7 +70,7 @@ def _cancelled(view: RunView, error: LogError) -> Verdict:
 
 
 def _by_signal(view: RunView, name: str, error: LogError | None) -> Verdict:
-    evidence = list(facts.endings(view.run))
+    evidence = [*facts.endings(view.run), *facts.kernel_words(view)]
     if error is not None:
         evidence.append(facts.quoted(error, "the last its output says"))
     if name in _CRASHES:

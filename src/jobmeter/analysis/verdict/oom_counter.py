@@ -72,6 +72,7 @@ def _verdict(view: RunView, key: str, count: float, confidence: float) -> Verdic
     if limit is not None and peak is not None:
         sentence = f"the job held {format_bytes(peak)} of {format_bytes(limit)}"
         evidence.append(Evidence(sentence=sentence, source="cgroup_mem_peak", value=int(peak)))
+    evidence += facts.kernel_words(view)
     evidence += facts.endings(view.run)
     evidence += [
         facts.quoted(error, "the output says so too")

@@ -116,6 +116,18 @@ def test_a_message_of_the_kernel_is_evidence() -> None:
     assert decide(event("kernel_message", text="usb 1-1: new"), signal="SIGKILL").cause is Cause.KILLED_SIGNAL
 
 
+def test_a_report_that_names_a_cgroup_may_be_of_the_whole_machine() -> None:
+    text = "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),global_oom,task_memcg=/job,task=x,pid=5,uid=0"
+    assert decide(event("kernel_message", text=text, pid=5), signal="SIGKILL").cause is Cause.OOM_HOST
+    text = "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),oom_memcg=/job,task_memcg=/job,task=x,pid=5,uid=0"
+    assert decide(event("kernel_message", text=text, pid=5), signal="SIGKILL").cause is Cause.OOM_CGROUP
+
+
+def test_what_the_kernel_logged_of_a_crash_is_quoted() -> None:
+    found = decide(event("kernel_message", text="x[5]: segfault at 0", pid=5), signal="SIGSEGV")
+    assert [one.quote for one in found.evidence] == [None, "x[5]: segfault at 0"]
+
+
 def test_the_victim_of_the_kernels_message_is_named_with_the_counter() -> None:
     found = decide(OOM, event("kernel_message", text="x", pid=5, process="x"), signal="SIGKILL")
     assert found.sentence == "the kernel killed x (pid 5) because the machine had no memory left"
