@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jobmeter.analysis import gpus, ranks, shares
+from jobmeter.analysis import beside, gpus, ranks, shares
 from jobmeter.model import units
 from jobmeter.model.measurement import Unit
 from jobmeter.model.report import Evidence, Finding, Severity
@@ -49,6 +49,13 @@ GPU_UTIL = Measure("mean GPU utilisation", Unit.PERCENT, 0.3, 15.0, Severity.WAR
 CPU = Measure("CPU time", Unit.SECONDS, 0.5, 10.0, Severity.INFO)
 MEMORY = Measure("memory peak", Unit.BYTES, 0.5, 512.0 * (1 << 20), Severity.INFO)
 
+HEADLINES = (
+    (GPU_MEMORY, "gpu_memory_peak_bytes"),
+    (GPU_UTIL, "gpu_util_percent"),
+    (CPU, "cpu_seconds"),
+    (MEMORY, "memory_peak_bytes"),
+)
+
 
 def detect(view: RunView) -> Iterable[Finding]:
     """Tell what is unevenly spread."""
@@ -79,6 +86,14 @@ def _measured(view: RunView) -> Iterator[tuple[Measure, Mapping[int, float], Mem
     }
     yield CPU, cpu, Members("cpu_seconds")
     yield MEMORY, sizes, Members("peak_rss_bytes")
+    # ranks with recorders of their own, on other hosts, are known by their headlines
+    runs = beside.by_rank(view)
+    for measure, name in HEADLINES:
+        yield (
+            measure,
+            {rank: run.headline[name].value for rank, run in runs.items() if name in run.headline},
+            Members(name),
+        )
 
 
 def _by_rank(processes: Iterable[Process]) -> Mapping[int, shares.Share]:

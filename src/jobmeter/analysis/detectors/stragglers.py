@@ -6,8 +6,9 @@ another at every step take equally long, whoever was slow; there a straggler sho
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 
-from jobmeter.analysis import ranks
+from jobmeter.analysis import beside, ranks
 from jobmeter.analysis.ranks import Life, Pace
 from jobmeter.model import units
 from jobmeter.model.report import Evidence, Finding, Severity
@@ -24,15 +25,15 @@ BEHIND_SHARE = 0.05
 BEHIND_STEPS = 10
 """A rank is behind when it is this much of the way, and so many steps, from the foremost."""
 _NAMED = 8
+_SLOWEST = 1e-9
+"""Steps per second: a rank that is slower than one in thirty years does not take any."""
 _SDK, _LOG = "sdk", "log:"
 
 
 def detect(view: RunView) -> Iterable[Finding]:
     """Tell which ranks hold up the others."""
     lives = lives_of(view.steps.tables)
-    if len(lives) < 2:
-        return
-    paces = ranks.paces(lives)
+    paces = ranks.paces(lives) if len(lives) > 1 else summed(view)
     slow = sorted((pace for pace in paces if _is_slow(pace)), key=_slowest_first)
     if slow:
         yield _slow(paces, slow)
@@ -58,6 +59,32 @@ def lives_of(tables: Iterable[StepTable]) -> dict[int, list[Life]]:
     return found
 
 
+def summed(view: RunView) -> tuple[Pace, ...]:
+    """Compare ranks that have recorders of their own by what their steps came to."""
+    told = {rank: run.steps for rank, run in beside.by_rank(view).items() if run.steps is not None}
+    if len(told) < 2 or len({steps.source for steps in told.values()}) > 1:
+        return ()
+    front = max(steps.last_step for steps in told.values())
+    took = {
+        rank: 1 / steps.steps_per_second
+        for rank, steps in told.items()
+        if steps.steps_per_second is not None
+        and steps.steps_per_second > _SLOWEST
+        and steps.count >= FEWEST_STEPS
+    }
+    middle = median(took.values()) if len(took) > 1 else None
+    return tuple(
+        Pace(
+            rank=rank,
+            last_step=steps.last_step,
+            behind=front - steps.last_step,
+            step_seconds=took.get(rank),
+            relative=took[rank] / middle if middle and rank in took else None,
+        )
+        for rank, steps in told.items()
+    )
+
+
 def _trust(table: StepTable) -> tuple[int, str]:
     return (0 if table.source == _SDK else 2 if table.source.startswith(_LOG) else 1), table.source
 
@@ -67,7 +94,7 @@ def _began(table: StepTable) -> float:
 
 
 def _is_slow(pace: Pace) -> bool:
-    return pace.is_straggler and pace.slowest_share is not None and pace.slowest_share > 0
+    return pace.is_straggler and pace.slowest_share != 0
 
 
 def _slowest_first(pace: Pace) -> tuple[float, int]:
@@ -83,20 +110,22 @@ def _slow(paces: Sequence[Pace], slow: Sequence[Pace]) -> Finding:
     relative, took = worst.relative or 0.0, worst.step_seconds or 0.0
     names = ", ".join(str(pace.rank) for pace in slow[:_NAMED]) + (", ..." if len(slow) > _NAMED else "")
     who = f"rank {worst.rank} takes" if len(slow) == 1 else f"ranks {names} are slow: rank {worst.rank} takes"
-    share = units.format_percent(100 * (worst.slowest_share or 0.0))
     figures: dict[str, Value] = {
         "rank": worst.rank,
         "relative": round(relative, 4),
         "step_seconds": took,
-        "slowest_ratio": round(worst.slowest_share or 0.0, 4),
         "straggler_count": len(slow),
         "rank_count": len(paces),
     }
+    always = ""
+    if worst.slowest_share is not None:
+        figures["slowest_ratio"] = round(worst.slowest_share, 4)
+        always = f" and is the slowest in {units.format_percent(100 * worst.slowest_share)} of the steps"
     return Finding(
         detector="stragglers",
         severity=Severity.WARNING if relative >= WARNED_SLOW else Severity.INFO,
         sentence=f"{who} {relative:.2f} times as long for a step as the middle of {len(paces)} ranks "
-        f"({units.format_seconds(took)}) and is the slowest in {share} of the steps",
+        f"({units.format_seconds(took)}){always}",
         key="step",
         rank=worst.rank,
         evidence=tuple(_told(pace) for pace in slow[:_NAMED]),

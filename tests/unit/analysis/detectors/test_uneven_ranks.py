@@ -7,7 +7,8 @@ import pytest
 
 from jobmeter.analysis.detectors import rank_imbalance, stragglers
 from jobmeter.model.report import Finding, Severity
-from jobmeter.model.steps import Steps
+from jobmeter.model.run import Headline
+from jobmeter.model.steps import Steps, StepSummary
 from jobmeter.model.view import Process, RunView
 from support import curves, views
 
@@ -87,7 +88,68 @@ def test_a_rank_that_was_started_again_has_two_lives() -> None:
     assert slow(Steps(csv))[0].rank == 2
 
 
+def recorders(*paces: float | None) -> RunView:
+    """Build a job of one recorder a rank."""
+    plain = curves.run(ended_at=curves.STARTED + 100).run
+    runs = [
+        replace(
+            plain,
+            run_id=f"run-{rank}",
+            ranks=(rank,),
+            steps=StepSummary(count=500, last_step=500, source="sdk", rank=rank, steps_per_second=pace),
+        )
+        for rank, pace in enumerate(paces)
+    ]
+    return replace(curves.run(), run=runs[0], siblings=tuple(runs[1:]))
+
+
+def test_ranks_with_recorders_of_their_own_are_compared_too() -> None:
+    [found] = stragglers.detect(recorders(10.0, 10.0, 5.0, None))
+    assert (found.rank, found.figures["relative"]) == (2, 2.0)
+    assert "slowest_ratio" not in found.figures
+    assert found.sentence == "rank 2 takes 2.00 times as long for a step as the middle of 4 ranks (200 ms)"
+
+
+def test_a_rank_with_a_recorder_of_its_own_that_fell_behind_is_told() -> None:
+    view = recorders(None, None)
+    other = view.siblings[0]
+    assert other.steps is not None
+    late = replace(other, steps=replace(other.steps, last_step=300))
+    [found] = stragglers.detect(replace(view, siblings=(late,)))
+    assert found.figures["behind_steps"] == 200
+
+
+def test_other_recorders_that_cannot_be_compared_are_left_alone() -> None:
+    view = recorders(10.0, 5.0)
+    other = view.siblings[0]
+    assert other.steps is not None
+    apart = [
+        replace(other, started_at=curves.STARTED + 500),
+        replace(other, started_at=None),
+        replace(other, ranks=(1, 2)),
+        replace(other, steps=None),
+        replace(other, steps=replace(other.steps, source="log:hf")),
+    ]
+    assert [list(stragglers.detect(replace(view, siblings=(one,)))) for one in apart] == [[]] * 5
+    assert list(stragglers.detect(replace(view, run=replace(view.run, ranks=())))) == []
+    goes_on = replace(other, ended_at=None)
+    assert len(list(stragglers.detect(replace(view, siblings=(goes_on,))))) == 1
+
+
 # rank_imbalance
+
+
+def test_a_recorder_that_saw_more_gpu_memory_than_the_others_is_named() -> None:
+    view = recorders(10.0, 10.0)
+    sizes = [
+        {"gpu_memory_peak_bytes": Headline(value=size * GIB, low=0, high=0, keys=("k",), exact=False)}
+        for size in (10.0, 40.0)
+    ]
+    own, other = (
+        replace(run, headline=size) for run, size in zip((view.run, *view.siblings), sizes, strict=True)
+    )
+    [found] = rank_imbalance.detect(replace(view, run=own, siblings=(other,)))
+    assert (found.rank, found.key, found.severity) == (1, "gpu_memory_peak_bytes", Severity.WARNING)
 
 
 def gpu(key: str, *values: float) -> RunView:
