@@ -55,7 +55,9 @@ def _clean(series: Series) -> Readings | None:
         known &= (spans > 0) & (spans < _ABSURD)
     if not known.any():
         return None
-    return Readings(series.key, series.instance, times[known], values[known], spans[known])
+    if not known.all():
+        times, values, spans = times[known], values[known], spans[known]
+    return Readings(series.key, series.instance, times, values, spans)
 
 
 def beside(readings: Readings, curve: Curve) -> Floats:

@@ -41,6 +41,7 @@ class Work:
     device: Device
     times: NDArray[np.float64]
     clocks: NDArray[np.float64] | None
+    best_clock: float
     temps: NDArray[np.float64] | None
     power: NDArray[np.float64] | None
     """As a share of the limit."""
@@ -66,19 +67,13 @@ def _work(view: RunView, device: Device, util: Readings) -> Work | None:
     used = None
     if power is not None and limit is not None and limit.values.min() > 0:
         used = gpus.at(power, times) / gpus.at(limit, times)
-    return Work(
-        device,
-        times,
-        None if clock is None else gpus.at(clock, times),
-        None if temp is None else gpus.at(temp, times),
-        used,
-    )
+    clocks = None if clock is None else gpus.at(clock, times)
+    best = 0.0 if clocks is None else float(np.percentile(clocks, _BEST))
+    return Work(device, times, clocks, best, None if temp is None else gpus.at(temp, times), used)
 
 
 def _slowed(work: Work) -> NDArray[np.bool_] | None:
-    if work.clocks is None:
-        return None
-    return work.clocks <= SLOWED * np.percentile(work.clocks, _BEST)
+    return None if work.clocks is None else work.clocks <= SLOWED * work.best_clock
 
 
 def _by_heat(work: Work) -> Iterator[Finding]:
@@ -109,8 +104,8 @@ def _finding(work: Work, held: NDArray[np.bool_], reason: str, why: tuple[str, s
     share = float(held.mean())
     slower = ""
     if work.clocks is not None:
-        best, then = float(np.percentile(work.clocks, _BEST)), float(np.median(work.clocks[held]))
-        slower = f", its clock at {then / 1e6:.0f} of {best / 1e6:.0f} MHz"
+        then = float(np.median(work.clocks[held]))
+        slower = f", its clock at {then / 1e6:.0f} of {work.best_clock / 1e6:.0f} MHz"
     moments = work.times[held]
     return Finding(
         detector="gpu_throttled",
