@@ -5,7 +5,6 @@ from jobmeter.analysis.fits import Estimate
 from jobmeter.analysis.rooms import Room
 from jobmeter.model import units
 from jobmeter.model.report import Evidence, Prediction
-from jobmeter.model.run import Run
 
 MIB = 1 << 20
 STEP_SECONDS = "step_seconds"
@@ -56,8 +55,3 @@ def mebibytes(size: float) -> str:
     while step * 64 < size:
         step *= 2
     return f"{-(-int(size) // step) * step // MIB}M"
-
-
-def is_training(run: Run) -> bool:
-    """Tell whether a run trains something: it has steps, or a config with a batch size."""
-    return run.steps is not None or configs.find(run, "batch_size") is not None

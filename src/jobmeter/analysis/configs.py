@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import assert_never
 
 from jobmeter.model.run import Run
 
@@ -88,6 +89,12 @@ def find(run: Run, name: str) -> Setting | None:
     return (in_config or on_command_line) if from_file else (on_command_line or in_config)
 
 
+def canonical(path: str) -> str | None:
+    """Tell which setting a path or an option leads to; None for one that is not known."""
+    last = re.split(r"[./@]", path.lstrip("-+"))[-1].replace("-", "_").lower()
+    return next((ours for ours, names in NAMES.items() if last in names), None)
+
+
 def value_of(run: Run, name: str) -> object:
     """Give the value a setting had, as the script itself told it where it did; None where it is not known."""
     found = _in_tree(run.context.get("config"), name) or _on_command_line(run.command, name)
@@ -144,8 +151,7 @@ def _on_command_line(command: Sequence[str], name: str) -> Setting | None:
 
 
 def _is_called(given: str, name: str) -> bool:
-    last = re.split(r"[./@]", given)[-1]
-    return last.replace("-", "_").lower() in NAMES[name]
+    return canonical(given) == name
 
 
 def _option_value(joined: str | None, following: Sequence[str]) -> object:
@@ -198,6 +204,8 @@ def request(run: Run, asked: Asked) -> Setting | None:
         case Asked.GPUS:
             gpus = _number(_member(run, "slurm", "gpus"))
             return Setting(_option(run, asked), gpus) if gpus else None
+        case _:
+            assert_never(asked)
 
 
 def _option(run: Run, asked: Asked) -> str:

@@ -86,6 +86,15 @@ def told(view: RunView) -> Loading | None:
     return None
 
 
+def mean_step(view: RunView) -> float | None:
+    """Give the mean time of a step, the first ones left out; None where steps do not tell it."""
+    for table in sorted(view.steps.tables, key=lambda one: (one.rank, one.source, one.writer)):
+        steps = _column(table, metrics.STEP_SECONDS)
+        if steps is not None:
+            return float(steps[_STARTING:].mean())
+    return None
+
+
 def _divided(view: RunView, table: StepTable, workers: int, times: tuple[Floats, Floats]) -> Loading | None:
     steps, waits = times
     step, wait = float(steps.mean()), float(waits.mean())
@@ -122,10 +131,9 @@ def _cpu_per_step(view: RunView, table: StepTable, step_seconds: float) -> float
         return None
     moments = np.asarray(table.timestamps, float)
     moments = moments[np.isfinite(moments)]
-    if not len(moments):
-        return None
     at, used, spans = (np.asarray(part, float) for part in (cpu.times, cpu.values, cpu.spans))
-    during = (at - spans >= moments.min()) & (at <= moments.max()) & (spans > 0) & (used >= 0) & (used < 1e9)
+    first, last = moments.min(initial=np.inf), moments.max(initial=-np.inf)
+    during = (at - spans >= first) & (at <= last) & (spans > 0) & (used >= 0) & (used < 1e9)
     lasted = float(spans[during].sum())
     return float(used[during].sum()) / lasted * step_seconds if lasted > 0 else None
 

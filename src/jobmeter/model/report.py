@@ -193,6 +193,43 @@ class Recommendation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """An advice on an earlier run that this run followed: what it promised, and what came."""
+
+    rule: str
+    run_id: str
+    """The run that was advised on."""
+    config_path: str
+    value: object
+    """What the setting is now."""
+    predicted: Prediction
+    actual: float
+
+    @property
+    def error_percent(self) -> float | None:
+        """Give how far the prediction was off; None where nothing came of it."""
+        return None if not self.actual else 100 * (self.predicted.after - self.actual) / abs(self.actual)
+
+    @property
+    def is_kept(self) -> bool:
+        """Tell whether what came lies in the interval that was predicted."""
+        return self.predicted.low <= self.actual <= self.predicted.high
+
+    def as_record(self) -> dict[str, object]:
+        """Render for JSON."""
+        error = self.error_percent
+        return {
+            "rule": self.rule,
+            "run_id": self.run_id,
+            "config_path": self.config_path,
+            "value": self.value,
+            "predicted": self.predicted.as_record(),
+            "actual": self.actual,
+            "error_percent": None if error is None else round(error, 2),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogError:
     """A warning or an error out of the job's own output."""
 
@@ -249,15 +286,19 @@ class Report:
     findings: tuple[Finding, ...] = ()
     recommendations: tuple[Recommendation, ...] = ()
     log_errors: tuple[LogError, ...] = ()
+    followed: tuple[Followed, ...] = ()
+    """Advice on earlier runs of the same job that this one followed."""
 
     def as_record(self) -> dict[str, object]:
         """Render as `analyze --json` does."""
+        followed = {"followed": [one.as_record() for one in self.followed]} if self.followed else {}
         return {
             "verdict": self.verdict.as_record(),
             "health": self.health.value,
             "findings": [one.as_record() for one in self.findings],
             "recommendations": [one.as_record() for one in self.recommendations],
             "log_errors": [one.as_record() for one in self.log_errors],
+            **followed,
         }
 
 

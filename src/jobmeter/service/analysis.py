@@ -5,6 +5,7 @@ when either is another: a new version, more bytes, a tag, an earlier run that wa
 on are looked at anew every time. What can mislead: a view that comes with a kept report has no series.
 """
 
+import dataclasses
 import hashlib
 import os
 from pathlib import Path
@@ -19,6 +20,8 @@ from jobmeter.service import analysis_view, notices, rules_digest, runs
 from jobmeter.stores import Store, StoredReport, documents
 
 _WRONG = frozenset((Status.FAILED, Status.KILLED))
+_LOOKED_BACK = 5
+"""Earlier runs that may have been advised on: older advice is about another job by now."""
 _KEEP_SECONDS = 0.5
 """Whoever asks does not wait longer for the index than this: the next one can compute it too."""
 
@@ -57,10 +60,27 @@ def of_run(store: Store, run: Run) -> tuple[RunView, Report]:
     from jobmeter.analysis import engine
 
     view = analysis_view.whole(store, known)
-    report = engine.examine(view)
+    report = _with_followed(store, view, engine.examine(view))
     if run.status not in LIVE:
         _keep(store, run.run_id, inputs, report)
     return view, report
+
+
+def _with_followed(store: Store, view: RunView, report: Report) -> Report:
+    """Add what came of advice on the newest earlier run that had other settings."""
+    from jobmeter.analysis import engine, followup
+
+    for earlier in view.history[:_LOOKED_BACK]:
+        if not followup.differs(earlier, view.run):
+            continue
+        whole = store.run(earlier.run_id)
+        if whole is None:
+            continue
+        advised = engine.examine(
+            analysis_view.whole(store, analysis_view.facts(store, whole))
+        ).recommendations
+        return dataclasses.replace(report, followed=followup.followed(view, earlier, advised))
+    return report
 
 
 def _speaker(store: Store, run: Run, ref: str) -> Run:

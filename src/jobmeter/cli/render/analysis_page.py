@@ -12,6 +12,7 @@ from jobmeter.model.report import (
     Cause,
     Evidence,
     Finding,
+    Followed,
     Health,
     LogError,
     Prediction,
@@ -43,6 +44,7 @@ def render(run: Run, report: Report, screen: Screen, *, errors: int) -> list[str
         list(_verdict(report)),
         list(_findings(report.findings)),
         list(_advice(report.recommendations)),
+        list(_followed(report.followed)),
         list(_errors(report.log_errors, errors)),
     ]
     lines = page.heading(run, screen)
@@ -139,6 +141,21 @@ def _number(value: float, unit: str) -> str:
         if known is None
         else units.format_value(value, known)
     )
+
+
+def _followed(followed: Sequence[Followed]) -> Iterator[Row]:
+    """Say what earlier advice promised and what came of it."""
+    label = _once("followed")
+    for one in followed:
+        error = one.error_percent
+        off = "" if error is None else f", {abs(error):.1f} % off"
+        name = text.clean(one.predicted.quantity.removesuffix("_bytes").replace("_", " "))
+        predicted, actual = (
+            _number(value, one.predicted.unit) for value in (one.predicted.after, one.actual)
+        )
+        change = text.clean(f"{one.rule} ({one.config_path}: {one.value}) after {one.run_id}")
+        words = f"{change}: {name} predicted {predicted}, came to {actual}{off}"
+        yield Row(next(label), words, style=Style.GOOD if one.is_kept else Style.WARN, hang=2)
 
 
 def _errors(errors: Sequence[LogError], most: int) -> Iterator[Row]:

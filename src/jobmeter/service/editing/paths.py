@@ -20,16 +20,13 @@ def resolve(tree: object, path: str) -> tuple[Part, ...]:
     parts = parts_of(path)
     if _reaches(tree, parts):
         return parts
-    found = configs.written(tree, _canonical(str(parts[-1])))
+    name = configs.canonical(path)
+    found = None if name is None else configs.written(tree, name)
     if found is not None:
         return parts_of(found.path)
     if len(parts) > 1 and _reaches(tree, parts[:-1]):
         return parts
     raise NotThereError(f"{path} is not in it")
-
-
-def _canonical(name: str) -> str:
-    return next((ours for ours, names in configs.NAMES.items() if name.lower() in names), "")
 
 
 def _reaches(tree: object, parts: tuple[Part, ...]) -> bool:

@@ -40,11 +40,13 @@ def _child(node: "Node", part: paths.Part) -> "Node | None":
 
 def _replaced(text: str, node: "Node", value: object) -> str:
     begin, end = node.start_mark.index, node.end_mark.index
+    if begin == end:
+        # nothing was written: its place is right after the last colon, not where the next words begin
+        begin = end = text.rindex(":", 0, begin) + 1
+        return f"{text[:begin]} {_written(value)}{text[end:]}"
     # the end of a block list is where the next line's words begin
     kept = text[begin:end]
-    tail = kept[len(kept.rstrip()) :]
-    lead = " " if not kept.strip() else ""
-    return text[:begin] + lead + _written(value) + tail + text[end:]
+    return text[:begin] + _written(value) + kept[len(kept.rstrip()) :] + text[end:]
 
 
 def _added(text: str, path: str, parent: "MappingNode | None", name: str, value: object) -> str:

@@ -1,0 +1,149 @@
+"""Advice on what a job failed of: GPU allocations, disks, descriptors, shared memory, collectives."""
+
+import dataclasses
+
+import pytest
+
+from jobmeter.analysis.case import Case
+from jobmeter.model.report import Cause, LogError, Severity
+from jobmeter.model.view import Event
+from support import cases, views
+from support.cases import advised, only
+
+
+def failed(cause: Cause, *errors: LogError, **facts: object) -> Case:
+    told: dict[str, object] = {"log_errors": errors, "events": facts.pop("events", ())}
+    return cases.case(cause, told=told, **facts)  # type: ignore[arg-type]
+
+
+def error(signature: str, **fields: object) -> LogError:
+    return LogError(
+        level="ERROR",
+        type="Error",
+        message=f"{signature}!",
+        signature=signature,
+        fields=fields,  # type: ignore[arg-type]
+        stream="stderr",
+    )
+
+
+def test_memory_in_pieces_is_mended_by_segments_that_grow() -> None:
+    advice = only("fragmentation", failed(Cause.OOM_CUDA, cases.cuda_oom(tried=2, reserved=75, allocated=60)))
+    assert (advice.config_path, advice.recommended_value) == (
+        "PYTORCH_CUDA_ALLOC_CONF",
+        "expandable_segments:True",
+    )
+    assert advice.impact == "Up to 15 GiB that lies in pieces can be used: enough for what failed"
+    part = only("fragmentation", failed(Cause.OOM_CUDA, cases.cuda_oom(tried=20, reserved=75, allocated=60)))
+    assert part.impact.endswith("a part of what failed")
+    unsaid = only("fragmentation", failed(Cause.OOM_CUDA, cases.cuda_oom(reserved=75, allocated=60)))
+    assert unsaid.severity is Severity.CRITICAL
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"tried": 2},
+        {"reserved": 75},
+        {"reserved": 75, "allocated": 75},
+        {"tried": 9, "reserved": 75, "allocated": 74},
+    ],
+)
+def test_memory_that_is_whole_is_not_called_pieces(sizes: dict[str, float]) -> None:
+    assert advised("fragmentation", failed(Cause.OOM_CUDA, cases.cuda_oom(**sizes))) == []
+
+
+def test_what_the_job_survived_is_not_what_it_failed_of() -> None:
+    survived = dataclasses.replace(cases.cuda_oom(tried=2, reserved=75, allocated=60), survived=True)
+    assert advised("fragmentation", failed(Cause.OOM_CUDA, survived)) == []
+    for rule in ("fragmentation", "tensor_too_big", "gpu_neighbour"):
+        assert (
+            advised(rule, failed(Cause.EXCEPTION, cases.cuda_oom(tried=90, total=80, other_process=40))) == []
+        )
+
+
+@pytest.mark.parametrize(
+    ("tried", "words"), [(90, "more than the whole GPU has"), (50, "more than half of the GPU")]
+)
+def test_one_tensor_can_be_too_large(tried: float, words: str) -> None:
+    advice = only("tensor_too_big", failed(Cause.OOM_CUDA, cases.cuda_oom(tried=tried, total=80)))
+    assert words in advice.impact
+    assert advice.config_path is None
+
+
+def test_a_tensor_of_common_size_is_not_named() -> None:
+    small = (cases.cuda_oom(tried=2, total=80), cases.cuda_oom(tried=2))
+    assert advised("tensor_too_big", failed(Cause.OOM_CUDA, *small)) == []
+
+
+def test_a_neighbour_that_took_the_memory_is_named() -> None:
+    advice = only("gpu_neighbour", failed(Cause.OOM_CUDA, cases.cuda_oom(other_process=30, total=80)))
+    assert (advice.severity, advice.impact) == (Severity.CRITICAL, "30 GiB more for the job")
+    small = (cases.cuda_oom(other_process=1, total=80), cases.cuda_oom(tried=1))
+    assert advised("gpu_neighbour", failed(Cause.OOM_CUDA, *small)) == []
+
+
+def test_a_neighbour_that_was_only_seen_is_named_too() -> None:
+    seen = failed(Cause.COMPLETED, findings=[cases.finding("gpu_neighbour")])
+    assert only("gpu_neighbour", seen).severity is Severity.WARNING
+
+
+def test_a_full_disk_needs_room() -> None:
+    saved = tuple(views.event(second, "checkpoint") for second in (1, 2))
+    case = failed(Cause.DISK_FULL, events=saved, headline=cases.headlines(io_write_bytes=2.0**31))
+    assert only("disk_full", case).impact == "Room to finish: it had written 2 GiB, 2 checkpoints among it"
+    bare = only("disk_full", failed(Cause.DISK_FULL))
+    assert (bare.impact, bare.evidence[0].source) == ("Room to finish", "verdict")
+
+
+def test_open_files_are_allowed_and_shared_in_other_ways() -> None:
+    descriptors = error("resource_limit", limit="open_files")
+    config = {"config": {"num_workers": 4}}
+    advice = only("open_files", failed(Cause.RESOURCE_LIMIT, descriptors, context=config))
+    assert (advice.config_path, advice.recommended_value) == ("ulimit -n", 65536)
+    assert "set_sharing_strategy" in advice.action
+    assert "sharing" not in only("open_files", failed(Cause.RESOURCE_LIMIT, descriptors)).action
+    assert (
+        advised("open_files", failed(Cause.RESOURCE_LIMIT, error("resource_limit", limit="processes"))) == []
+    )
+    assert advised("open_files", failed(Cause.RESOURCE_LIMIT, error("exception"))) == []
+
+
+@pytest.mark.parametrize("fields", [{"shared_memory": 1}, {"signal": "SIGBUS"}])
+def test_workers_without_shared_memory_get_more(fields: dict[str, object]) -> None:
+    advice = only("shared_memory", failed(Cause.WORKER_KILLED, error("worker_killed", **fields)))
+    assert (advice.config_path, advice.recommended_value) == ("--shm-size", "8g")
+
+
+def test_shared_memory_is_not_blamed_for_other_deaths() -> None:
+    others = (error("worker_killed", signal="SIGKILL"), error("exception"))
+    survived = dataclasses.replace(error("worker_killed", shared_memory=1), survived=True)
+    assert advised("shared_memory", failed(Cause.WORKER_KILLED, *others, survived)) == []
+    config = {"config": {"num_workers": 4}}
+    known = failed(Cause.WORKER_KILLED, error("worker_killed", shared_memory=1), context=config)
+    assert only("shared_memory", known).current_value == "num_workers: 4"
+
+
+def test_a_timeout_is_raised_only_where_a_rank_was_late() -> None:
+    gave_up = error("nccl_timeout", timeout_seconds=600.0)
+    late = failed(Cause.NCCL_TIMEOUT, gave_up, findings=[cases.finding("stragglers")])
+    advice = only("nccl_timeout", late)
+    assert (advice.config_path, advice.current_value, advice.recommended_value) == (
+        "ddp_timeout",
+        600.0,
+        1200,
+    )
+    dead = only("nccl_timeout", failed(Cause.NCCL_TIMEOUT, gave_up))
+    assert dead.title == "Find the rank that did not come"
+    assert dead.evidence[0].quote == "nccl_timeout!"
+    assert only("nccl_timeout", failed(Cause.NCCL_TIMEOUT)).evidence == ()
+
+
+def test_events_of_other_kinds_are_no_checkpoints() -> None:
+    other = Event(timestamp=1.0, type="alert")
+    assert "checkpoints" not in only("disk_full", failed(Cause.DISK_FULL, events=(other,))).impact
+
+
+@pytest.mark.parametrize("rule", ["disk_full", "open_files", "nccl_timeout"])
+def test_rules_on_failures_are_silent_after_others(rule: str) -> None:
+    assert advised(rule, failed(Cause.EXCEPTION, error("exception"))) == []
