@@ -28,6 +28,7 @@ LEAST_SHARE = 0.03
 _DRAWS = 2000
 _WORSE_QUANTILE, _BETTER_QUANTILE = 0.99, 0.995
 """An improvement that is none would make the next usual run look worse: it must be surer."""
+_FEW = 16.0
 _NEAR_FENCE, _FAR_FENCE = 1.25, 3.0
 """In heights of the middle half, from its edges."""
 _LEAST_HEIGHT_SHARE = 0.01
@@ -73,16 +74,24 @@ class Ruling:
 class _Moved:
     """The level changed and is watched: does it go back, or is it the new normal?"""
 
-    before: list[float]
     since: int
-    after: list[float]
-    rose: bool
+    """Its first run, by its place in the history."""
+    begin: int
+    """The same, by its place among the runs that are normal."""
     level: float
+    rose: bool
 
-    def went_back(self) -> bool:
-        last = float(np.median(self.after[-WINDOW:]))
-        middle = (float(np.median(self.before)) + self.level) / 2
+    def went_back(self, normal: Sequence[float]) -> bool:
+        if len(normal) - self.begin <= WINDOW:
+            return False
+        last = float(np.median(normal[-WINDOW:]))
+        middle = (float(np.median(normal[: self.begin])) + self.level) / 2
         return last < middle if self.rose else last > middle
+
+    def is_left_behind(self, normal: Sequence[float], count: int) -> bool:
+        """Tell that the last runs are not just this rise once more, but half as much again."""
+        usual = float(np.median(normal[: self.begin]))
+        return not self.rose or float(np.median(normal[-count:])) > self.level + (self.level - usual) / 2
 
 
 def judge(values: Sequence[float], *, more_is_worse: bool = True, least: float = LEAST_SHARE) -> Ruling:
@@ -112,41 +121,49 @@ class _Walk:
         self._moved: _Moved | None = None
 
     def step(self, place: int, value: float) -> Ruling:
-        return self._steady(place, value) if self._moved is None else self._watch(self._moved, value)
+        self._normal.append(value)
+        if len(self._normal) <= FEWEST:
+            return Ruling(told=Told.NOT_ENOUGH, runs=len(self._normal) - 1)
+        back = None if self._moved is None else self._watch(place, self._moved)
+        if back is not None:
+            return back
+        return self._claim(place) or self._known()
 
-    def _steady(self, place: int, value: float) -> Ruling:
-        normal = self._normal
-        normal.append(value)
-        if len(normal) <= FEWEST:
-            return Ruling(told=Told.NOT_ENOUGH, runs=len(normal) - 1)
-        runs = np.array(normal)
-        for rose, sign in ((True, 1.0), (False, -1.0)):
-            count = _rise(sign * runs, self._least, _WORSE_QUANTILE if rose else _BETTER_QUANTILE)
-            if count:
+    def _claim(self, place: int) -> Ruling | None:
+        runs = np.array(self._normal)
+        ways = [(True, 1.0, _WORSE_QUANTILE)]
+        if self._moved is None:
+            ways.append((False, -1.0, _BETTER_QUANTILE))
+        for rose, sign, quantile in ways:
+            count = _rise(sign * runs, self._least, quantile)
+            if count and (self._moved is None or self._moved.is_left_behind(self._normal, count)):
                 return self._move(place, count, rose=rose)
-        before, last = normal[:-1], normal[-1:]
-        return _ruling(Told.STEADY, before, last, None)
+        return None
 
     def _move(self, place: int, count: int, *, rose: bool) -> Ruling:
         before, after = self._normal[:-count], self._normal[-count:]
-        level = float(np.median(after))
-        self._moved = _Moved(before=before, since=place + 1 - count, after=after, rose=rose, level=level)
-        return _ruling(Told.WORSE if rose else Told.BETTER, before, after, self._moved.since)
+        since = place + 1 - count
+        self._moved = _Moved(since=since, begin=len(before), level=float(np.median(after)), rose=rose)
+        return _ruling(Told.WORSE if rose else Told.BETTER, before, after, since)
 
-    def _watch(self, moved: _Moved, value: float) -> Ruling:
-        moved.after.append(value)
-        last = moved.after[-WINDOW:]
-        place = moved.since + len(moved.after) - 1
-        if len(moved.after) > WINDOW and moved.went_back():
+    def _watch(self, place: int, moved: _Moved) -> Ruling | None:
+        """Tell a return; take a level that stays for the new normal."""
+        if moved.went_back(self._normal):
             # the runs between stay: should it have been chance, leaving them out would narrow what is usual
-            self._normal, self._moved = [*moved.before, *moved.after], None
+            self._moved = None
             if moved.rose:
-                return _ruling(Told.BETTER, moved.after[:-WINDOW], last, place + 1 - WINDOW)
-            return _ruling(Told.STEADY, moved.before, last, None)
-        if len(moved.after) >= FEWEST + WINDOW:
-            self._normal, self._moved = moved.after, None
-        told = Told.STILL_WORSE if moved.rose else Told.STEADY
-        return _ruling(told, moved.before, moved.after, moved.since)
+                high, last = self._normal[moved.begin : -WINDOW], self._normal[-WINDOW:]
+                return _ruling(Told.BETTER, high, last, place + 1 - WINDOW)
+        elif len(self._normal) - moved.begin > FEWEST + WINDOW:
+            self._normal, self._moved = self._normal[moved.begin :], None
+        return None
+
+    def _known(self) -> Ruling:
+        moved = self._moved
+        if moved is not None and moved.rose:
+            before, after = self._normal[: moved.begin], self._normal[moved.begin :]
+            return _ruling(Told.STILL_WORSE, before, after, moved.since)
+        return _ruling(Told.STEADY, self._normal[:-1], self._normal[-1:], None)
 
 
 def _ruling(told: Told, before: Sequence[float], after: Sequence[float], since: int | None) -> Ruling:
@@ -183,8 +200,8 @@ def _is_rise(before: Floats, last: Floats, least: float, quantile: float) -> boo
     cut = np.clip(before, low, high)
     drawn = cut[(_draws() * len(cut)).astype(np.intp)].mean(axis=1)
     usual = float(cut.mean())
-    # the runs before are a sample too: their own mean is not certain
-    wider = sqrt(1 + len(last) / len(before))
+    # the runs before are a sample too: their own mean is not certain, and few of them show too little scatter
+    wider = sqrt(1 + len(last) / len(before)) * (1 + _FEW / len(before) ** 2)
     return mean > usual + (float(np.quantile(drawn, quantile)) - usual) * wider
 
 
