@@ -195,6 +195,13 @@ WORKERS = {
         " while the future"
         " was running or pending."
     ),
+    "batch-of-the-dead": "Traceback (most recent call last):\n"
+    '  File "/v/torch/multiprocessing/reductions.py", line 538, in rebuild_storage_fd\n    fd = df.detach()\n'
+    '  File "/usr/lib/python3.11/multiprocessing/resource_sharer.py", line 57, in detach\n'
+    "ConnectionResetError: [Errno 104] Connection reset by peer\n",
+    "cut-short-by-the-news": "Traceback (most recent call last):\nobject address  : 0x7f7ee1f24740\n"
+    "object refcount : 2\nobject type     : 0x7f7f03e50f20\nobject type name: ConnectionResetError\n"
+    "object repr     : ConnectionResetError(104, 'Connection reset by peer')\nlost sys.stderr\n",
 }
 
 COLLECTIVES = {

@@ -4,6 +4,8 @@ from jobmeter.analysis.verdict import facts, story
 from jobmeter.model.report import Cause, Verdict
 from jobmeter.model.view import RunView
 
+_SURE, _LIKELY = 0.9, 0.7
+
 
 def judge(view: RunView) -> Verdict | None:
     """Say that a worker died, where nobody says why."""
@@ -19,11 +21,12 @@ def judge(view: RunView) -> Verdict | None:
         why = ", most likely for want of memory, which nothing here proves"
     else:
         why = ""
+    confidence = _SURE if pid is not None or signal else _LIKELY
     sentence = f"{who} {how}{facts.on_ranks(error)}{why}"
     return facts.verdict(
         Cause.WORKER_KILLED,
         sentence,
-        0.9,
+        confidence,
         facts.quoted(error, "its parent says so"),
         *facts.endings(view.run),
     )

@@ -15,6 +15,8 @@ _CHAINED = re.compile(
     r"|(?P<context>During handling of the above exception, another exception occurred:)"
 )
 _EXCEPTION = re.compile(r"(?P<type>[A-Za-z_][\w.]*(?:\([\w.]+\))?)(?:: ?(?P<message>.*))?$")
+_DUMPED = re.compile(r"object repr\s+: (?P<type>[A-Za-z_][\w.]*)\((?P<message>.*)\)$")
+"""What Python writes of an exception whose traceback could not be printed: a handler of signals failed meanwhile."""
 _LOOKS_SO = re.compile(
     r"(?:Error|Exception|Interrupt|Exit|Warning|Iteration|Group|Failure|Timeout|Empty|Full|Aborted"
     r"|NotFound|Quit|Crashed)\)?$|\."
@@ -92,7 +94,7 @@ class Traceback:
         if inner[:1] in " \t" or line[:1] in _BOXED:
             self._keep(line)
             return True
-        found = _EXCEPTION.match(inner.rstrip())
+        found = _DUMPED.match(line) or _EXCEPTION.match(inner.rstrip())
         if found is not None and (found["message"] or _LOOKS_SO.search(found["type"])):
             self._keep(line)
             self._end(Link(found["type"], found["message"] or "", following()))

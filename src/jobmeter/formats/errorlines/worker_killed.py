@@ -12,7 +12,8 @@ WORDS = ("dataloader worker", "bus error encountered in worker", "worker process
          "process in the process pool was terminated", "terminatedworkererror", "workerlosterror",
          "brokenprocesspool",
          "worker died unexpectedly", "worker exited", "leaving the worker", "out of shared memory",
-         "workercrashed")  # fmt: skip
+         "workercrashed", "connectionreseterror", "connectionrefusederror", "eoferror",
+         "filenotfounderror")  # fmt: skip
 _SAID = re.compile(
     r"DataLoader worker \(pid\(?s?\)? ?(?P<pid>\d+)[\d, ]*\)"
     r"(?: is killed by signal: (?P<signal>[\w ]+)|(?P<gone> exited unexpectedly))?"
@@ -22,6 +23,10 @@ _SAID = re.compile(
     r"|WorkerLostError(?:\('|: )(?:Worker exited prematurely: signal (?P<number>\d+))?"
     r"|WorkerCrashedError"
 )
+_FETCHING = ("multiprocessing/resource_sharer.py", "rebuild_storage", "object repr")
+_GONE = frozenset(("ConnectionResetError", "ConnectionRefusedError", "EOFError", "FileNotFoundError"))
+"""A worker that died leaves batches which cannot be fetched from it any more; often the loop meets one of them before
+it hears of the death, and a traceback that the news cuts short is dumped as an object."""
 _NAMES = {"2": "Interrupt", "7": "Bus error", "9": "Killed", "11": "Segmentation fault", "15": "Terminated"}
 
 
@@ -29,7 +34,7 @@ def read(passage: Passage) -> Sign | None:
     """Read a parent's complaint about a worker."""
     said = _SAID.search(passage.text)
     if said is None:
-        return None
+        return _lost(passage)
     fields: dict[str, Value] = {}
     if said["pid"]:
         fields["pid"] = int(said["pid"])
@@ -45,3 +50,10 @@ def read(passage: Passage) -> Sign | None:
         level=level_of(passage),
         same=f"worker {fields.get('pid', '')}",
     )
+
+
+def _lost(passage: Passage) -> Sign | None:
+    """Read that a batch could not be fetched from the worker that made it."""
+    if passage.exception not in _GONE or not any(place in passage.trace for place in _FETCHING):
+        return None
+    return Sign(type="worker_killed", message=passage.text, level=level_of(passage), same="worker ")
