@@ -32,8 +32,8 @@ class Readings:
 
     @property
     def rates(self) -> Floats:
-        """Values of a counter by second."""
-        return self.values / self.spans
+        """Values of a counter by second; 0 where nobody said which time they cover."""
+        return np.divide(self.values, self.spans, out=np.zeros(len(self.values)), where=self.spans > 0)
 
 
 def first(view: RunView, *keys: str) -> Readings | None:

@@ -24,6 +24,12 @@ def test_a_counter_that_covers_no_time_is_none() -> None:
     assert readings.first(curves.run(series), "cgroup_throttled") is None
 
 
+def test_a_counter_without_spans_has_no_rate() -> None:
+    found = readings.first(curves.run(curves.gauge("cgroup_throttled", [1.0, 2.0])), "cgroup_throttled")
+    assert found is not None
+    assert found.rates.tolist() == [0.0, 0.0]
+
+
 def test_the_first_key_that_says_anything_is_taken() -> None:
     view = curves.run(curves.gauge("a", [NAN]), curves.gauge("b", [2.0]), curves.gauge("c", [3.0]))
     found = readings.first(view, "absent", "a", "b", "c")

@@ -9,8 +9,7 @@ on all cores needs more than this says; one that was held back by its quota is n
 """
 
 from collections.abc import Iterable
-
-import numpy as np
+from math import ceil
 
 from jobmeter.analysis import readings, series
 from jobmeter.analysis.detectors import cpu_throttled
@@ -37,10 +36,11 @@ def detect(view: RunView) -> Iterable[Finding]:
         return
     if (run.wall_seconds or 0.0) < LEAST_SECONDS or any(True for _ in cpu_throttled.detect(view)):
         return
-    needed = max(_needed(view) or used, used)
-    if allowed - np.ceil(needed) < 1 or needed > allowed / 2:
+    sampled = _needed(view)
+    needed = ceil(max(sampled or used, used))
+    if allowed - needed < 1 or needed > allowed / 2:
         return
-    yield _finding(run, used, float(np.ceil(needed)), allowed)
+    yield _finding(run, used, needed, is_sampled=sampled is not None)
 
 
 def _was_asked_for(run: Run) -> bool:
@@ -59,19 +59,19 @@ def _needed(view: RunView) -> float | None:
     return cores.needed(found.values.tolist(), found.spans.tolist())
 
 
-def _finding(run: Run, used: float, needed: float, allowed: float) -> Finding:
-    figures: dict[str, Value] = {
-        "used_cores": round(used, 3),
-        "allowed_cores": allowed,
-        "needed_cores": needed,
-    }
+def _finding(run: Run, used: float, needed: int, *, is_sampled: bool) -> Finding:
+    allowed = run.limits.cpus or 0.0
+    figures: dict[str, Value] = {"used_cores": round(used, 3), "allowed_cores": allowed}
+    told = "in the mean; what it needed at its busiest was not measured"
+    if is_sampled:
+        figures["needed_cores"] = needed
+        told = f"with {needed} it would not have taken 5 % longer"
     warned = used < WARNED_SHARE * allowed and allowed - needed >= WARNED_CORES
     lasted = units.format_seconds(run.wall_seconds or 0.0)
     return Finding(
         detector="cores_idle",
         severity=Severity.WARNING if warned else Severity.INFO,
-        sentence=f"the job used {used:.2g} of its {allowed:g} cores over {lasted}: with {needed:g} it would not have "
-        f"taken 5 % longer",
+        sentence=f"the job used {used:.2g} of its {allowed:g} cores over {lasted}: {told}",
         key="cpu_seconds",
         begin=run.started_at,
         end=run.ended_at,

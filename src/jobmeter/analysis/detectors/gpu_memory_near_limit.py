@@ -24,7 +24,7 @@ def detect(view: RunView) -> Iterable[Finding]:
             continue
         top = int(device.mem_used.values.argmax())
         peak, total = float(device.mem_used.values[top]), float(device.mem_total.values.max())
-        if not total or peak < warning * total:
+        if total < 1 or peak < warning * total:
             continue
         severity = Severity.WARNING if peak >= critical * total else Severity.INFO
         moment = float(device.mem_used.times[top])

@@ -163,7 +163,9 @@ def _host(view: RunView) -> Host:
 
 def _cpu_wait(view: RunView) -> float:
     found = readings.first(view, "cgroup_cpu_pressure")
-    return 0.0 if found is None else min(1.0, float(found.values.sum() / found.spans.sum()))
+    if found is None or not found.spans.all():
+        return 0.0
+    return min(1.0, float(found.values.sum() / found.spans.sum()))
 
 
 def _cores(process: Process) -> float | None:

@@ -65,7 +65,7 @@ def _work(view: RunView, device: Device, util: Readings) -> Work | None:
         for quantity in ("sm_clock", "temp", "power", "power_limit")
     )
     used = None
-    if power is not None and limit is not None and limit.values.min() > 0:
+    if power is not None and limit is not None and limit.values.min() >= 1:
         used = gpus.at(power, times) / gpus.at(limit, times)
     clocks = None if clock is None else gpus.at(clock, times)
     best = 0.0 if clocks is None else float(np.percentile(clocks, _BEST))

@@ -29,6 +29,10 @@ def detect(view: RunView) -> Iterable[Finding]:
     yield _finding(view.run, peak, limit, Severity.CRITICAL if ratio >= critical else Severity.WARNING)
 
 
+def _cache(peak: Peak) -> str:
+    return "; page cache is not counted" if peak.key.startswith("cgroup_") else ""
+
+
 def _finding(run: Run, peak: Peak, limit: int, severity: Severity) -> Finding:
     ratio = peak.size_bytes / limit
     share, held, allowed = (
@@ -49,7 +53,7 @@ def _finding(run: Run, peak: Peak, limit: int, severity: Severity) -> Finding:
     return Finding(
         detector="near_limit",
         severity=severity,
-        sentence=f"the job needed {held} of the {allowed} of memory {whose}, {share}; page cache is not counted",
+        sentence=f"the job needed {held} of the {allowed} of memory {whose}, {share}{_cache(peak)}",
         key=peak.key,
         begin=peak.moment,
         end=peak.moment,

@@ -137,6 +137,8 @@ def test_workers_that_wait_for_their_turn_on_a_full_machine_are_at_full_load() -
     found = one(gpu_starved.detect(curves.run(waits, steps=STEPS, processes=processes)))
     assert "1 worker uses 0.35 cores and a task waited for a CPU 60 % of the time" in found.sentence
     assert list(gpu_starved.detect(curves.run(steps=STEPS, processes=processes))) == []
+    unknown = curves.gauge("cgroup_cpu_pressure", [0.6] * 100)
+    assert list(gpu_starved.detect(curves.run(unknown, steps=STEPS, processes=processes))) == []
 
 
 def test_a_main_process_without_workers_starves_a_gpu_itself() -> None:
@@ -212,6 +214,7 @@ def test_a_gpu_of_unknown_size_is_silent() -> None:
     assert list(gpu_memory_near_limit.detect(curves.run(gpu("mem_used", [10 * GIB])))) == []
     assert list(gpu_memory_near_limit.detect(curves.run(gpu("util", [10.0])))) == []
     assert list(gpu_memory_near_limit.detect(held(90, total=0.0))) == []
+    assert list(gpu_memory_near_limit.detect(held(90, total=5e-324))) == []
 
 
 # gpu_neighbour
