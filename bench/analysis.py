@@ -1,6 +1,6 @@
 """What analysis costs: a run of a million steps and a day of samples, part by part, and a report that is kept.
 
-    python bench/analysis.py [--steps 1000000] [--hours 24] [--rounds 5]
+    python bench/analysis.py [--steps 1000000] [--hours 24] [--rounds 5] [--runs 10000]
 
 CPU is user and system time. Parts are measured inside one fresh process per round; each figure is the smallest
 of all rounds, because the machine's noise only ever adds. `jobmeter analyze` is the whole command, start-up and
@@ -132,15 +132,59 @@ def forget_reports(index: Path) -> None:
     connection.close()
 
 
+SUMMARY = """
+import sys, time
+from jobmeter.compat import analytics
+for _ in range(2):
+    before = time.process_time()
+    analytics.calculate_system_analytics(page=1, home=sys.argv[1])
+    print(time.process_time() - before)
+"""
+
+
+def write_trainings(home: Path, count: int) -> None:
+    """Write so many ended trainings of a few steps."""
+    for number, run_id in enumerate(folders.write_many(home, count)):
+        started = folders.STARTED + number * 600
+        lines = [
+            STEP_LINE % (folders.iso(started + step), step, 1.0 / (1 + step), 1e-4, 1.0, 0.5, 100.0)
+            for step in range(5)
+        ]
+        (folders.folder_of(home, run_id) / "steps.jsonl").write_text("".join(lines))
+
+
+def bench_summary(folder: Path, args: argparse.Namespace) -> None:
+    """Sum many trainings up: the first time in a process, and again while nothing changed."""
+    home = folder / "many"
+    write_trainings(home, args.runs)
+    environ = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache-many"), "JOBMETER_HOME": str(home)}
+    child_cpu_seconds([sys.executable, "-m", "jobmeter", "ls"], environ)
+    rounds = [
+        [
+            float(line)
+            for line in child_cpu_seconds([sys.executable, "-c", SUMMARY, str(home)], environ)[1].split()
+        ]
+        for _ in range(args.rounds)
+    ]
+    print(f"summary over {args.runs:,} trainings, CPU seconds:")
+    print(f"  {min(one[0] for one in rounds):7.3f}  the first time")
+    print(f"  {min(one[1] for one in rounds):7.3f}  again, nothing changed")
+
+
 def main() -> None:
     """Run everything in a temporary directory."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--hours", type=float, default=24.0)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=10_000)
+    parser.add_argument("--only", choices=("long", "summary"), help="one of the two parts")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        bench_long_run(Path(name), args)
+        if args.only != "summary":
+            bench_long_run(Path(name), args)
+        if args.only != "long":
+            bench_summary(Path(name), args)
 
 
 if __name__ == "__main__":

@@ -102,11 +102,11 @@ def test_history_needs_nine_runs_and_then_sees_a_step_of_memory(home: Home, tmp_
     early = jobmeter(home.path, "check", "last", "--against", "history")
     assert (early.code, early.out) == (0, b"")
     assert "not enough history of python hold.py: 2 earlier runs completed" in early.complaint
-    ids = record(home, tmp_path, *[30] * 6, 45, 45)
+    ids = record(home, tmp_path, *[30] * 6, 45, 45, 45)
     limit = ("--max", "memory_peak=+5%")
     steady = jobmeter(home.path, "check", ids[8], "--against", "history", *limit)
     assert (steady.code, steady.out, steady.err) == (0, b"", b"")
-    worse = jobmeter_on_terminal(home.path, "check", ids[10], "--against", "history", *limit)
+    worse = jobmeter_on_terminal(home.path, "check", ids[11], "--against", "history", *limit)
     assert worse.code == 1
     assert ids[9] in worse.text.replace("\n", " ")
     assert max(map(len, worse.text.splitlines())) <= 80 + len("\x1b[31m\x1b[0m")

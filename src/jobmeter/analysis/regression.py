@@ -33,7 +33,7 @@ _NEAR_FENCE, _FAR_FENCE = 1.25, 3.0
 """In heights of the middle half, from its edges."""
 _LEAST_HEIGHT_SHARE = 0.01
 _SHARP = ((2, _FAR_FENCE), (3, _NEAR_FENCE))
-"""So many runs in a row beyond that fence are no chance."""
+"""So many runs in a row beyond that fence are no chance, unless runs were often there before."""
 _CHANCE = 0.002
 
 
@@ -186,8 +186,7 @@ def _is_sharp(before: Floats, last: Floats, fence: float, least: float) -> bool:
     if last.min() <= high or last.mean() - middle <= least * abs(middle):
         return False
     beyond = (int((before > high).sum()) + 1) / (len(before) + 1)
-    # of a short history not even a share of one run is small enough
-    return bool(beyond ** len(last) <= max(_CHANCE, (1 / (len(before) + 1)) ** len(last)))
+    return bool(beyond ** len(last) <= _CHANCE)
 
 
 def _is_rise(before: Floats, last: Floats, least: float, quantile: float) -> bool:

@@ -6,6 +6,7 @@ COMMANDS: dict[str, str] = {
     "campaign": "jobmeter.cli.campaign",
     "check": "jobmeter.cli.check",
     "collect": "jobmeter.cli.collect",
+    "compare": "jobmeter.cli.compare",
     "doctor": "jobmeter.cli.doctor",
     "export": "jobmeter.cli.export",
     "gc": "jobmeter.cli.gc",

@@ -48,7 +48,7 @@ def of_job(store: Store, job_id: str, now: float) -> JobFacts:
     gpus: list[Gpu] = []
     checkpoints: dict[str, Checkpoint] = {}
     for run in found:
-        told = _told(store, run)
+        told = told_by_rank(store, run)
         for rank, one in told.items():
             loops[rank] = _after(loops.get(rank), one.loop)
         losses = _continued(losses, told)
@@ -67,7 +67,9 @@ def of_job(store: Store, job_id: str, now: float) -> JobFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class Told:
+    """The steps of one rank, and what it logged with them."""
+
     loop: Loop
     losses: list[tuple[int, float]]
     metrics: Mapping[str, list[float]]
@@ -99,8 +101,9 @@ def configured_batch(config: Mapping[str, object], names: Sequence[str]) -> floa
     return next((float(size) for name in names if isinstance(size := config.get(name), int | float)), None)
 
 
-def _told(store: Store, run: Run) -> dict[int, _Told]:
-    found: dict[int, _Told] = {}
+def told_by_rank(store: Store, run: Run) -> dict[int, Told]:
+    """Read what the steps of a run say of each of its ranks, by the sources to believe first."""
+    found: dict[int, Told] = {}
     for one in step_summary.best_first(store.step_statistics(run.run_id)):
         if one.rank in found and found[one.rank].losses:
             continue
@@ -118,7 +121,7 @@ def _told(store: Store, run: Run) -> dict[int, _Told]:
     return found
 
 
-def _read(run: Run, rank: int, tables: Sequence[StepTable], picked: Mapping[str, str]) -> _Told:
+def _read(run: Run, rank: int, tables: Sequence[StepTable], picked: Mapping[str, str]) -> Told:
     rows: list[tuple[float, int, int, int]] = []
     cells: dict[str, dict[tuple[int, int], Number]] = {}
     for number, table in enumerate(tables):
@@ -138,7 +141,7 @@ def _read(run: Run, rank: int, tables: Sequence[StepTable], picked: Mapping[str,
         name: [(row[3], float(known[row[1], row[2]])) for row in kept if (row[1], row[2]) in known]
         for name, known in cells.items()
     }
-    return _Told(
+    return Told(
         loop=Loop(
             rank=rank,
             steps=[row[3] for row in kept],
@@ -201,7 +204,7 @@ def _after(before: Loop | None, later: Loop) -> Loop:
     )
 
 
-def _continued(losses: list[tuple[int, float]], told: Mapping[int, _Told]) -> list[tuple[int, float]]:
+def _continued(losses: list[tuple[int, float]], told: Mapping[int, Told]) -> list[tuple[int, float]]:
     """Follow the loss of the lowest rank over the lives of a job."""
     lowest = told.get(min(told)) if told else None
     if lowest is None or not lowest.losses or (losses and min(told) > 0):
@@ -210,7 +213,7 @@ def _continued(losses: list[tuple[int, float]], told: Mapping[int, _Told]) -> li
     return [*((step, loss) for step, loss in losses if step < first), *lowest.losses]
 
 
-def _gpus(store: Store, run: Run, told: Mapping[int, _Told]) -> list[Gpu]:
+def _gpus(store: Store, run: Run, told: Mapping[int, Told]) -> list[Gpu]:
     measured = store.statistics(run.run_id)
     for tool in _TOOLS:
         devices = sorted(

@@ -32,9 +32,10 @@ def test_a_step_of_a_tenth_in_noise_is_claimed_once_within_five_runs() -> None:
     assert Told.WORSE in found[30:]
 
 
-def test_runs_that_are_exactly_equal_show_a_step_after_two() -> None:
-    ruling = regression.judge([500.0] * 10 + [525.0, 525.0])
-    assert ruling == Ruling(told=Told.WORSE, usual=500.0, now=525.0, since=10, runs=10)
+def test_runs_that_are_exactly_equal_show_a_step_after_three_and_many_after_two() -> None:
+    assert told([500.0] * 10 + [525.0] * 3)[10:] == [Told.STEADY, Told.STEADY, Told.WORSE]
+    ruling = regression.judge([500.0] * 22 + [525.0, 525.0])
+    assert ruling == Ruling(told=Told.WORSE, usual=500.0, now=525.0, since=22, runs=22)
     assert ruling.share == pytest.approx(0.05)
 
 
@@ -43,8 +44,7 @@ def test_a_step_below_the_least_effect_is_none_even_without_noise() -> None:
 
 
 def test_a_caller_may_ask_for_a_larger_least_effect() -> None:
-    values = [500.0] * 10 + [525.0] * 6
-    assert regression.judge(values[:12], least=0.1).told is Told.STEADY
+    assert regression.judge([500.0] * 10 + [525.0] * 4, least=0.1).told is Told.STEADY
 
 
 def test_one_run_of_twice_as_much_is_an_outlier() -> None:
@@ -64,14 +64,14 @@ def test_a_quarter_more_is_claimed_after_three_runs_of_noise() -> None:
 
 def test_after_a_claim_the_new_level_is_told_as_known_and_then_as_usual() -> None:
     found = told([100.0] * 10 + [120.0] * 20)
-    assert found[11] is Told.WORSE
-    assert found[12:23] == [Told.STILL_WORSE] * 11
+    assert found[12] is Told.WORSE
+    assert found[13:23] == [Told.STILL_WORSE] * 10
     assert found[23:] == [Told.STEADY] * 7
 
 
 def test_a_recovery_is_told_within_five_runs() -> None:
     found = told([100.0] * 10 + [120.0] * 4 + [100.0] * 8)
-    assert found[11] is Told.WORSE
+    assert found[12] is Told.WORSE
     assert Told.BETTER in found[14:19]
     assert found.count(Told.WORSE) == found.count(Told.BETTER) == 1
     assert found[19:] == [Told.STEADY] * 3
@@ -84,24 +84,29 @@ def test_a_recovery_after_the_new_level_became_usual_is_told_too() -> None:
 
 def test_an_improvement_that_does_not_last_is_no_regression() -> None:
     found = told([100.0] * 10 + [80.0] * 3 + [100.0] * 8)
-    assert found[11] is Told.BETTER
+    assert found[12] is Told.BETTER
     assert Told.WORSE not in found
 
 
 def test_an_improvement_that_lasts_is_the_new_usual() -> None:
-    found = told([100.0] * 10 + [80.0] * 14 + [100.0] * 2)
+    found = told([100.0] * 10 + [80.0] * 15 + [100.0] * 3)
     assert found[-1] is Told.WORSE
 
 
+def test_a_second_rise_is_claimed_where_it_is_half_as_much_again() -> None:
+    found = told([100.0] * 10 + [110.0] * 4 + [130.0] * 6)
+    assert found.count(Told.WORSE) == 2
+
+
 def test_less_throughput_is_worse() -> None:
-    ruling = regression.judge([50.0] * 10 + [40.0] * 2, more_is_worse=False)
+    ruling = regression.judge([50.0] * 10 + [40.0] * 3, more_is_worse=False)
     assert (ruling.told, ruling.usual, ruling.now) == (Told.WORSE, 50.0, 40.0)
     assert ruling.share == pytest.approx(-0.2)
     assert Told.WORSE not in told([50.0] * 10 + [60.0] * 5, more_is_worse=False)
 
 
 def test_a_usual_value_of_zero_has_no_share() -> None:
-    ruling = regression.judge([0.0] * 10 + [5.0, 5.0])
+    ruling = regression.judge([0.0] * 10 + [5.0] * 3)
     assert (ruling.told, ruling.share) == (Told.WORSE, None)
 
 

@@ -123,25 +123,25 @@ def test_a_short_history_is_said_to_be_too_short(tmp_path: Path) -> None:
 
 
 def test_a_change_is_claimed_with_its_first_run_and_only_once(tmp_path: Path) -> None:
-    ids = write_history(tmp_path, *[10.0] * 10, 12.0, 12.0, 12.0)
-    (one,) = checking.check(str(tmp_path), ids[11], "history").checks
+    ids = write_history(tmp_path, *[10.0] * 10, *[12.0] * 4)
+    (one,) = checking.check(str(tmp_path), ids[12], "history").checks
     assert (one.is_bad, one.since_run, one.runs) == (True, ids[10], 10)
     assert (
         one.sentence == f"cpu_seconds is 12 s since run {ids[10]}, +20.0 % against 10 s in the 10 runs before"
     )
-    (later,) = checking.check(str(tmp_path), ids[12], "history").checks
+    (later,) = checking.check(str(tmp_path), ids[13], "history").checks
     assert (later.is_bad, later.told, later.since_run) == (False, "still_worse", ids[10])
 
 
 def test_a_recovery_is_told(tmp_path: Path) -> None:
-    ids = write_history(tmp_path, *[10.0] * 10, *[12.0] * 3, *[10.0] * 3)
+    ids = write_history(tmp_path, *[10.0] * 10, *[12.0] * 4, *[10.0] * 3)
     report = checking.check(str(tmp_path), ids[-1], "history")
     assert [one.told for one in report.checks] == ["better"]
     assert report.checks[0].sentence.startswith("cpu_seconds is better: 10 s since run")
 
 
 def test_a_limit_against_history_is_the_least_change_that_is_claimed(tmp_path: Path) -> None:
-    ids = write_history(tmp_path, *[10.0] * 10, 11.0, 11.0)
+    ids = write_history(tmp_path, *[10.0] * 10, *[11.0] * 3)
     assert not checking.check(str(tmp_path), ids[-1], "history", ["cpu_seconds=+5%"]).is_ok
     assert checking.check(str(tmp_path), ids[-1], "history", ["cpu_seconds=+15%"]).is_ok
     assert not checking.check(str(tmp_path), ids[-1], "history", ["cpu_seconds=+0.5"]).is_ok
