@@ -157,6 +157,8 @@ HOST_MEMORY = {
 }
 
 TIME = {
+    # Slurm says no more of some time limits than of `scancel`: the likelier one is named, at 0.5
+    "slurm-says-nothing": "slurmstepd: error: *** JOB 66799464 ON mb-sky001 CANCELLED AT 2026-01-06T22:02:48 ***\n",
     "slurm-job": "slurmstepd: error: *** JOB 25883692 ON gr015 CANCELLED AT 2024-01-01T10:00:00 DUE TO TIME"
     " LIMIT ***\n",
     "slurm-on-a-bar": "29948it [35:34,  7.00s/it]slurmstepd: error: *** STEP 5.0 ON gr015 CANCELLED AT"
@@ -320,7 +322,6 @@ CRASHES = {
     "mpirun": "mpirun noticed that process rank 2 with PID 0 on node n3 exited on signal 9 (Killed).\n",
     "killed": "epoch 1 done\nKilled\n",
     "illegal": "run.sh: line 2:  77 Illegal instruction     (core dumped) ./a.out\n",
-    "scancel": "slurmstepd: error: *** JOB 66799464 ON mb-sky001 CANCELLED AT 2026-01-06T22:02:48 ***\n",
     "preempted": "slurmstepd: error: *** JOB 12 ON n7 CANCELLED AT 2025-01-06T22:02:48 DUE TO PREEMPTION ***\n",
     "node": "slurmstepd: error: *** STEP 12.0 ON n7 CANCELLED AT 2025-01-06T22:02:48 DUE TO NODE FAILURE, SEE"
     " SLURMCTLD LOG FOR"
