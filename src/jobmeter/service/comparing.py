@@ -71,7 +71,7 @@ def compare(
         run_ids=ids,
         figures=tuple(_figures(asked)),
         config=comparison.differences([_settings(run) for run in asked]),
-        environment=comparison.differences([_surroundings(run) for run in asked]),
+        environment=comparison.differences(_surroundings(asked)),
         phases=comparison.phases([one.view for one in found]),
         losses=comparison.losses([one.losses for one in found]),
     )
@@ -106,5 +106,7 @@ def _settings(run: Run) -> dict[str, object]:
     return {**comparison.words(run.command), **settings}
 
 
-def _surroundings(run: Run) -> dict[str, object]:
-    return {name: run.context[name] for name in _ENVIRONMENT if run.context.get(name) is not None}
+def _surroundings(asked: Sequence[Run]) -> list[dict[str, object]]:
+    """Give what is known of the surroundings of every run: a part that one lacks says nothing of a difference."""
+    names = [name for name in _ENVIRONMENT if all(run.context.get(name) is not None for run in asked)]
+    return [{name: run.context[name] for name in names} for run in asked]

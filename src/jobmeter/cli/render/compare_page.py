@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from string import ascii_uppercase
 
 from jobmeter.analysis.comparison import Comparison, Difference, Figure, Phases
-from jobmeter.cli.render import local_time, statuses, table
+from jobmeter.cli.render import local_time, table
 from jobmeter.cli.render.screen import Screen, Style
 from jobmeter.cli.render.table import Cell, Column
 from jobmeter.model import text, units
@@ -38,7 +38,7 @@ def _legend(runs: Sequence[Run], letters: str, screen: Screen) -> Iterator[str]:
     for letter, run in zip(letters, runs, strict=True):
         started = "" if run.started_at is None else local_time.whole(run.started_at)
         what = text.clean(run.name or "") or text.command_line(run.command)
-        line = "  ".join(part for part in (run.run_id, started, statuses.sentence(run), what) if part)
+        line = "  ".join(part for part in (run.run_id, started, run.status.value, what) if part)
         room = max(screen.width - 3, 20) if screen.width else 0
         yield f"{screen.paint(letter, Style.BOLD)}  {text.cut(line, room) if room else line}"
 
