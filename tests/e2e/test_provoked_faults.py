@@ -162,6 +162,17 @@ def test_a_job_that_takes_longer_than_it_may(home: Home) -> None:
     assert (said.cause, said.confidence) == ("timeout", 0.98)
 
 
+def test_a_job_that_its_scheduler_ended(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # no Slurm here: what stands in for it answers as sacct does about a job that ends now
+    (tmp_path / "sacct").write_text('#!/bin/sh\necho "TIMEOUT|$(($(date +%s) - 5))|$(date +%s)"\n')
+    (tmp_path / "sacct").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("SLURM_JOB_ID", "77")
+    said = provoke(home, *PYTHON, "import os, time; time.sleep(0.2); os.kill(os.getpid(), 15)")
+    assert (said.cause, said.confidence) == ("timeout", 0.95)
+    assert said.sources[0] == "sacct"
+
+
 def test_a_module_that_is_not_installed(home: Home) -> None:
     said = provoke(home, *TRAINED, "import flash_attn_that_nobody_installed")
     assert said.cause == "import_error"
@@ -235,13 +246,13 @@ os.unlink("{tmp_path}/large")
 
 
 def test_a_job_that_waits_is_nothing_to_worry_about(home: Home) -> None:
-    said = provoke(home, *OFTEN, "sleep", "3")
+    said = provoke(home, *OFTEN, "sleep", "2")
     assert (said.cause, said.report["health"]) == ("completed", "good")
     assert said.alarming == []
 
 
 def test_an_idle_service_is_nothing_to_worry_about(home: Home) -> None:
-    script = "import time\nfor _ in range(12): time.sleep(0.25); sum(range(1000))"
+    script = "import time\nfor _ in range(8): time.sleep(0.25); sum(range(1000))"
     said = provoke(home, *OFTEN, *PYTHON, script)
     assert (said.cause, said.alarming) == ("completed", [])
 

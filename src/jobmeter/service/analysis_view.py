@@ -18,6 +18,7 @@ from jobmeter.model.view import Event, RunView, Series
 from jobmeter.service import event_moments, history, runs, step_summary
 from jobmeter.stores import Store
 
+_OWN = "jobmeter"
 NEAR_SECONDS = 60.0
 """A reading further away says nothing of a moment."""
 
@@ -86,10 +87,18 @@ def whole(store: Store, known: Facts) -> RunView:
     return dataclasses.replace(
         plain,
         series=series,
-        events=_with_events_beside(store, plain.events, known.beside),
+        events=_with_events_beside(store, (*plain.events, *_scheduler(run)), known.beside),
         steps=_steps(store, run),
         log_errors=with_memory(_errors(known), memory_of(series)),
     )
+
+
+def _scheduler(run: Run) -> tuple[Event, ...]:
+    if run.provenance.origin != _OWN or "environment" not in run.context:
+        return ()
+    from jobmeter.service import slurm_state
+
+    return slurm_state.events(run)
 
 
 def _is_told(definition: Measurement) -> bool:
