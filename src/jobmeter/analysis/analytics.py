@@ -128,7 +128,8 @@ def _performance(facts: JobFacts, training: float | None, warnings: list[str]) -
             )
     elif samples is None and iterations is not None and training is None:
         warnings.append("no batch size is known: steps are not samples")
-    seconds = training / (iterations - 1) if training and iterations and iterations > 1 else None
+    advanced = max((loop.steps[-1] - loop.steps[0] for loop in loops), default=0)
+    seconds = training / advanced if training and advanced else None
     return {
         "average_samples_per_second": _rounded(average),
         "peak_samples_per_second": _rounded(peak),

@@ -14,7 +14,7 @@ from jobmeter.analysis import analytics
 from jobmeter.analysis.analytics import JobBrief
 from jobmeter.errors import UsageError
 from jobmeter.model import metrics
-from jobmeter.model.run import LIVE
+from jobmeter.model.run import LIVE, Run
 from jobmeter.service import analytics_facts, cache, index, notices, runs
 from jobmeter.stores import Store
 
@@ -33,17 +33,31 @@ class UnknownJobError(UsageError):
 
 
 def job(home: str, job_id: str, *, warn: notices.Warn = notices.to_stderr) -> Record:
-    """Calculate the figures of one job."""
+    """Calculate the figures of one job, found by its id, any run of it, or the name it was given elsewhere."""
     now = time.time()
+    ref = _by_name(home, job_id, warn) or job_id
+
+    def calculate(store: Store, run: Run) -> Record:
+        found = analytics.job(analytics_facts.of_job(store, run.job_id, now))
+        return found if ref == job_id else found | {"job_id": job_id}
+
     try:
-        return runs.ask(
-            home,
-            job_id,
-            lambda store, run: analytics.job(analytics_facts.of_job(store, run.job_id, now)),
-            warn=warn,
-        )
+        return runs.ask(home, ref, calculate, warn=warn)
     except UsageError as error:
         raise UnknownJobError(f"unknown job: {job_id}", hint=error.hint) from error
+
+
+def _by_name(home: str, name: str, warn: notices.Warn) -> str | None:
+    """Find the newest run of that name, as importers keep the ids of other servers; ids come before names."""
+    with index.open_index(home, warn=warn) as opened:
+        opened.refresh()
+        if not name or opened.ask(lambda store: store.of_job(name) or store.with_prefix(name, 1)):
+            return None
+        return opened.ask(
+            lambda store: next(
+                (run_id for run_id, known in store.fields() if known.get("name") == name), None
+            )
+        )
 
 
 def compare(home: str, job_ids: Sequence[str], *, warn: notices.Warn = notices.to_stderr) -> Record:
@@ -138,7 +152,7 @@ def _brief(job_id: str, recorders: Sequence[Mapping[str, object]]) -> JobBrief:
     return JobBrief(
         job_id=job_id,
         status=str(live.get("status")),
-        duration_seconds=_duration(recorders) if len(recorders) > 1 else next(iter(walls), None),
+        duration_seconds=walls[0] if walls and len(recorders) == 1 else _duration(recorders),
         is_training=any("steps.count" in one for one in recorders),
         throughput=sum(speeds) if speeds else None,
         gpu_util_percent=sum(utils) / len(utils) if utils else None,
@@ -147,13 +161,14 @@ def _brief(job_id: str, recorders: Sequence[Mapping[str, object]]) -> JobBrief:
 
 
 def _duration(recorders: Sequence[Mapping[str, object]]) -> float | None:
-    spans = [
-        (begin, begin + wall)
-        for one in recorders
-        if (begin := _number(one.get("started"))) is not None
-        and (wall := _number(one.get("wall"))) is not None
-    ]
-    return analytics_facts.covered_seconds(spans)
+    return analytics_facts.covered_seconds(map(_span, recorders))
+
+
+def _span(fields: Mapping[str, object]) -> tuple[float, float] | None:
+    begin, wall, end = (_number(fields.get(name)) for name in ("started", "wall", "ended"))
+    if begin is None or (wall is None and end is None):
+        return None
+    return begin, begin + wall if wall is not None else max(begin, end or begin)
 
 
 def _throughput(fields: Mapping[str, object]) -> float | None:

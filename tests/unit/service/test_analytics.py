@@ -1,5 +1,6 @@
 """Figures of jobs out of run folders: ranks, lives, batch sizes, GPUs, checkpoints, and the summary's cache."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from jobmeter.compat import analytics as compat
 from jobmeter.errors import UsageError
-from jobmeter.service import analytics, analytics_facts
+from jobmeter.service import analytics, analytics_facts, importing
 from support import folders
 
 STARTED = folders.STARTED
@@ -139,6 +140,30 @@ def test_checkpoints_are_named_by_their_folder(tmp_path: Path) -> None:
         "best_checkpoint": "checkpoint-80",
         "final_checkpoint": "checkpoint-80",
     }
+
+
+def test_the_progress_file_of_a_training_server_is_found_by_its_job(tmp_path: Path) -> None:
+    rows = [
+        {
+            "step": step,
+            "timestamp": folders.iso(STARTED + step),
+            "loss": 2.5 - step / 100,
+            "gpu_utilization": 95,
+            "samples_per_second": 1.0,
+        }
+        for step in range(10, 101, 10)
+    ]
+    progress = {"job_id": "abc123", "status": "completed", "batch_size": 16, "metrics_history": rows}
+    (tmp_path / "progress.json").write_text(json.dumps(progress))
+    importing.import_paths(str(tmp_path / "home"), [str(tmp_path / "progress.json")])
+    found = figures(tmp_path / "home", "abc123")
+    assert (found["job_id"], found["status"]) == ("abc123", "completed")
+    assert found["performance"]["total_samples"] == 1600
+    assert found["performance"]["average_samples_per_second"] == 17.778
+    assert found["performance"]["average_iteration_time"] == 1.0
+    summary: Any = compat.calculate_system_analytics(home=str(tmp_path / "home"))
+    assert summary["average_training_duration_seconds"] == 90.0
+    assert found["efficiency"]["gpu_utilization_score"] == 95.0
 
 
 def test_a_job_nobody_knows_is_not_found(tmp_path: Path) -> None:
