@@ -2,8 +2,8 @@
 
 The slope is Theil-Sen's over the last stretch of growth, by the lowest value of each part of it, so that a
 collector's sawtooth counts at its feet. Not a leak: growth that slows down (a cache that fills, a warm-up), growth
-in few steps with flat stretches between (a working set that follows the work), page cache (it is not in the
-measure), growth too small to matter.
+in few steps with flat stretches between (a working set that follows the work), growth that was given back before (a
+compiler that works on file after file), page cache (it is not in the measure), growth too small to matter.
 
 What can mislead: a job that loads one large data set for all of its life has the same shape; a run that is short
 shows only its start.
@@ -11,6 +11,7 @@ shows only its start.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -38,6 +39,9 @@ _SLOWED = 0.6
 _FLAT = 0.25
 """Of the mean growth of a part: a part that grows less is flat."""
 _MOST_FLAT = 0.5
+_SAME_PACE = 1.5
+"""Growth that was given back is the same as the last one up to so many times its slope."""
+_MOST_OF_IT = 0.5
 _NEAR_LIMIT = 0.9
 _FAR_SECONDS = 7 * 86400.0
 
@@ -81,7 +85,9 @@ def leaking(curve: Curve, limit_bytes: int | None = None) -> Growth | None:
     least = max(LEAST_BYTES, LEAST_GROWTH * min(growth.start_bytes, limit_bytes or growth.start_bytes))
     if slope.low <= 0 or growth.grown_bytes < least:
         return None
-    return None if _slows_down(at, feet) or _is_staircase(feet, growth) else growth
+    if _slows_down(at, feet) or _is_staircase(feet, growth) or _came_back_before(curve, growth):
+        return None
+    return growth
 
 
 def _start_of_growth(curve: Curve) -> int:
@@ -96,6 +102,18 @@ def _start_of_growth(curve: Curve) -> int:
         first = earlier.first
     starting = int(np.searchsorted(curve.times, curve.begin + _STARTING_SHARE * (curve.end - curve.begin)))
     return max(first, starting)
+
+
+def _came_back_before(curve: Curve, growth: Growth) -> bool:
+    """Tell a rhythm: memory grew like this before, as fast and as far, and most of it was given back then."""
+    pace = growth.slope.value
+    for earlier, later in pairwise(segments.segments(curve)):
+        rise = earlier.end_value - earlier.start_value
+        alike = pace / _SAME_PACE <= earlier.slope <= pace * _SAME_PACE
+        given_back = earlier.end_value - later.start_value
+        if alike and rise >= _MOST_OF_IT * growth.grown_bytes and given_back >= _MOST_OF_IT * rise:
+            return True
+    return False
 
 
 def _slows_down(times: Floats, feet: Floats) -> bool:

@@ -1,7 +1,8 @@
 """Phases: stretches over which a job used about as much, or rose or fell steadily.
 
-One finding for each resource that had more than one phase. It is no complaint: it is what a person would see in
-the plot, in words, and what compares the same phase of two runs.
+One finding for each resource that had phases of different levels. It is no complaint: it is what a person would see
+in the plot, in words, and what compares the same phase of two runs. Phases that all used about as much (a compiler's
+teeth, a machine that wavers) say nothing of the job and are left out.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,14 +18,21 @@ from jobmeter.model.view import RunView
 LOOKED_AT = (Resource.CPU, Resource.MEMORY, Resource.GPU, Resource.GPU_MEMORY)
 _RISING_SHARE = 0.2
 """Of its level: a phase that changes less is called flat."""
+_UNLIKE_SHARE = 0.2
+"""Of the highest level: where the lowest is nearer to it, nothing is worth telling."""
 
 
 def detect(view: RunView) -> Iterable[Finding]:
     """Tell the phases of every resource that had several."""
     for curve in curves(view, *LOOKED_AT):
         phases = segments.segments(curve)
-        if len(phases) > 1:
+        if _differ(phases):
             yield _finding(curve, phases)
+
+
+def _differ(phases: tuple[Segment, ...]) -> bool:
+    levels = [one.level for one in phases]
+    return max(levels) - min(levels) > _UNLIKE_SHARE * max(levels)
 
 
 def _finding(curve: Curve, phases: tuple[Segment, ...]) -> Finding:

@@ -112,3 +112,14 @@ def test_memory_of_a_gpu_can_leak_too_and_has_no_limit_here() -> None:
     [found] = leak.detect(curves.run(series, limits=Limits(memory_bytes=GIB)))
     assert found.sentence.startswith("GPU memory grew steadily by 240 MiB a minute")
     assert "seconds_to_limit" not in found.figures
+
+
+def test_a_build_that_fills_and_frees_memory_file_after_file_does_not_leak() -> None:
+    tooth = np.linspace(50, 160, 200)
+    assert look(np.concatenate([tooth, tooth, tooth]) * MIB + grains(0.5)) == []
+
+
+def test_memory_given_back_after_loading_does_not_hide_a_leak() -> None:
+    loading = np.linspace(0, 2000, 40)
+    growing = np.linspace(1000, 1500, 560)
+    assert len(look(np.concatenate([loading, growing]) * MIB + grains(0.5))) == 1

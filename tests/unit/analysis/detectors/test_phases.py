@@ -46,3 +46,9 @@ def test_cpu_memory_and_gpus_have_phases_of_their_own() -> None:
         "cgroup_mem_unreclaimable",
         "nvml_util",
     ]
+
+
+def test_phases_that_all_use_about_as_much_are_not_told() -> None:
+    cores = np.concatenate([np.linspace(0.6, 0.4, 100), np.linspace(0.6, 0.4, 100)])
+    teeth = np.concatenate([np.linspace(50, 160, 100), np.linspace(50, 160, 100)]) * 2**20
+    assert list(phases.detect(curves.run(curves.memory(teeth), curves.cpu(cores)))) == []
