@@ -197,6 +197,7 @@ def request(run: Run, asked: Asked) -> Setting | None:
         case Asked.CPUS:
             cpus = run.limits.cpus
             given = _member(run, "limits", "cpus_source") in ("cgroup", "slurm")
+            given = given or _member(run, "environment", "SLURM_CPUS_PER_TASK") is not None
             own = given or cpus != _member(run, "host", "cpus")
             return Setting(_option(run, asked), cpus) if cpus and own else None
         case Asked.TIME:

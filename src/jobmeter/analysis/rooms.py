@@ -8,6 +8,7 @@ machine's memory is used by everyone on it, so it counts for this job only where
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from jobmeter.analysis import peaks
 from jobmeter.analysis.case import Case
 from jobmeter.model import units
 from jobmeter.model.report import Cause, Evidence, LogError
@@ -70,7 +71,8 @@ def host(case: Case) -> Room | None:
     limit = run.limits.memory_bytes or _host_bytes(run)
     if peak is None or not limit:
         return None
-    ratio = max(peak / limit, _machine_ratio(run, peak, limit))
+    needed = peaks.memory_peak(case.view)
+    ratio = max((peak if needed is None else needed.size_bytes) / limit, _machine_ratio(run, peak, limit))
     return Room(
         quantity=HOST_PEAK,
         peak_bytes=peak,

@@ -1,7 +1,8 @@
 """Activations computed twice rather than kept, where memory is tight.
 
-What is kept of a layer is its input; one layer at a time is held whole. How much that saves depends on the model:
-measured on transformers, 15 to 60 % of the activations stay, and a step takes 15 to 45 % longer.
+What is kept of a layer is its input; one layer at a time is held whole. How much that saves depends on the model and
+on who hands out the memory: on a GPU 15 to 60 % of the activations stay, in host memory, which comes back in pieces,
+40 to 80 % (docs/advice.md has the figures). A step takes 15 to 45 % longer.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,7 +12,7 @@ from jobmeter.analysis.case import Case
 from jobmeter.analysis.fits import Estimate
 from jobmeter.model.report import Prediction, Recommendation, Severity
 
-KEPT = Estimate(0.35, 0.15, 0.6)
+_KEPT_GPU, _KEPT_HOST = Estimate(0.35, 0.15, 0.6), Estimate(0.6, 0.4, 0.8)
 """The share of the activations that stays."""
 SLOWER = Estimate(1.3, 1.15, 1.45)
 """Times the computing part of a step."""
@@ -30,7 +31,7 @@ def advise(case: Case) -> Iterable[Recommendation]:
         severity=Severity.WARNING,
         title="Enable gradient checkpointing",
         action=f"Set {found.path.rpartition('.')[2]}: true",
-        impact="Trades compute for memory: 40 to 85 % of the activations go, steps take 15 to 45 % longer",
+        impact=f"Trades compute for memory: {_gone(room)} of the activations go, steps take 15 to 45 % longer",
         config_path=found.path,
         current_value=False,
         recommended_value=True,
@@ -39,13 +40,24 @@ def advise(case: Case) -> Iterable[Recommendation]:
     )
 
 
+def kept(room: rooms.Room) -> Estimate:
+    """Give the share of the activations that stays."""
+    return _KEPT_GPU if room.quantity == rooms.GPU_PEAK else _KEPT_HOST
+
+
+def _gone(room: rooms.Room) -> str:
+    share = kept(room)
+    return f"{100 - 100 * share.high:.0f} to {100 - 100 * share.low:.0f} %"
+
+
 def _predicted(case: Case, room: rooms.Room) -> Iterator[Prediction]:
     line, batch = fits.by_batch(case.view, room.quantity), fits.batch_of(case.view.run)
     if line is not None and batch is not None and not room.is_exhausted:
         activations = line.slope * batch
         fixed = room.peak_bytes - activations
-        kept = Estimate(*(fixed + share * activations for share in (KEPT.value, KEPT.low, KEPT.high)))
-        yield advice.bytes_prediction(room, kept)
+        share = kept(room)
+        after = Estimate(*(fixed + one * activations for one in (share.value, share.low, share.high)))
+        yield advice.bytes_prediction(room, after)
     steps = loading.told(case.view)
     if steps is not None:
         times = (SLOWER.value, SLOWER.low, SLOWER.high)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from jobmeter.analysis import advice, configs, fits, loading, rooms
 from jobmeter.analysis.case import Case
 from jobmeter.analysis.fits import Estimate
-from jobmeter.analysis.rules.gradient_checkpointing import KEPT, SLOWER
+from jobmeter.analysis.rules.gradient_checkpointing import SLOWER, kept
 from jobmeter.model.report import Prediction, Recommendation, Severity
 from jobmeter.model.run import Status
 
@@ -42,9 +42,9 @@ def _memory(case: Case, room: rooms.Room) -> Estimate | None:
     line, batch = fits.by_batch(case.view, room.quantity), fits.batch_of(case.view.run)
     if line is None or batch is None:
         return None
-    kept = line.slope * batch
-    fixed = room.peak_bytes - kept
-    return Estimate(fixed + kept / KEPT.value, fixed + kept / KEPT.high, fixed + kept / KEPT.low)
+    held, share = line.slope * batch, kept(room)
+    fixed = room.peak_bytes - held
+    return Estimate(fixed + held / share.value, fixed + held / share.high, fixed + held / share.low)
 
 
 def _faster(case: Case) -> Iterator[Prediction]:

@@ -1,7 +1,8 @@
 """Fewer DataLoader workers where host memory runs short: what they hold beyond the training itself comes back.
 
 Forks share pages with their parent, so the sizes of processes add up to more than the job held: what the workers
-hold of their own is the job's peak less what the other processes hold. The loading itself moves into the training.
+hold of their own is the job's peak less what the other processes hold. What one of them keeps to load with (caches,
+open files) moves into the training, only the process itself goes.
 """
 
 from collections.abc import Iterable
@@ -13,7 +14,8 @@ from jobmeter.model import roles, units
 from jobmeter.model.report import Evidence, Recommendation, Severity
 
 _LEAST_SHARE, _LEAST_BYTES = 0.01, 32 * advice.MIB
-_UNSURE = 0.25
+_PROCESS_BYTES = 64 * advice.MIB
+"""What a worker holds of its own before it has loaded anything, at most."""
 
 
 def advise(case: Case) -> Iterable[Recommendation]:
@@ -22,22 +24,23 @@ def advise(case: Case) -> Iterable[Recommendation]:
     held = None if room is None or not room.is_critical else _held(case, room)
     if room is None or held is None:
         return
-    saved, workers = held
+    most, workers = held
+    each = most / workers
+    moved = max(0.0, each - _PROCESS_BYTES)
+    least, saved = most - each, most - moved
     found = configs.find(case.view.run, "num_workers")
-    after = room.peak_bytes - saved
-    estimate = Estimate(after, after - _UNSURE * saved, after + _UNSURE * saved)
-    each = units.format_bytes(saved / workers)
+    estimate = Estimate(*(room.peak_bytes - part for part in (saved, most, least)))
     yield Recommendation(
         rule="num_workers",
         severity=Severity.CRITICAL,
         title="Reduce worker count",
         action="Set num_workers: 0",
-        impact=f"Saves about {units.format_bytes(saved)} of memory, {each} per worker "
-        f"({advice.between(saved * (1 - _UNSURE), saved * (1 + _UNSURE))}); loading then takes turns with training",
+        impact=f"Saves {units.format_bytes(each)} per worker, about {units.format_bytes(saved)} of memory "
+        f"({advice.between(least, most)}); loading then takes turns with training",
         config_path=None if found is None else found.path,
         current_value=workers if found is None else found.value,
         recommended_value=0,
-        evidence=(room.evidence(), _evidence(workers, saved)),
+        evidence=(room.evidence(), _evidence(workers, most)),
         predictions=(advice.bytes_prediction(room, estimate),),
     )
 
