@@ -463,3 +463,19 @@ def test_a_completed_run_says_how_sure_that_is() -> None:
 
 def test_a_log_that_shows_its_end_and_then_a_failure_failed() -> None:
     assert decide(status=Status.COMPLETED, errors=(told("disk_full"),)).cause is Cause.DISK_FULL
+
+
+def test_a_command_that_is_not_there_is_named() -> None:
+    found = decide(command=("nosuchcmd", "-v"), exit_code=127, wall_seconds=0.0)
+    assert (found.cause, found.confidence) == (Cause.IMPORT_ERROR, 0.95)
+    assert found.sentence == "the command nosuchcmd was not found"
+
+
+def test_an_exit_status_of_the_shells_says_what_went_wrong_inside() -> None:
+    missing = decide(exit_code=127, wall_seconds=2.0)
+    assert missing.sentence == "a command that the job needs was not found"
+    assert (missing.cause, missing.confidence) == (Cause.IMPORT_ERROR, 0.7)
+    assert decide(exit_code=126, wall_seconds=2.0).sentence == (
+        "a command that the job needs cannot be executed: it is no program, or not allowed to run"
+    )
+    assert decide(exit_code=3).cause is Cause.UNKNOWN
