@@ -52,3 +52,13 @@ def test_what_a_person_must_not_miss_has_a_colour() -> None:
 
 def test_words_of_a_job_cannot_act_on_the_terminal() -> None:
     assert bodies(event(1, "alert", title="\x1b[2J")) == ["alert: title=\\x1b[2J"]
+
+
+def test_of_processes_that_stood_still_is_said_what_they_waited_in() -> None:
+    processes = [
+        {"command": "python", "syscall": "futex", "stack": "..."},
+        {"command": "tee", "state": "T"},
+        7,
+    ]
+    stall = event(1, "stall", worked=True, processes=processes)
+    assert bodies(stall) == ["stall: worked=True, processes=python in futex, tee in T, 7"]

@@ -69,6 +69,16 @@ def _details(details: Mapping[str, object], run: Run) -> str:
 def _value(key: str, value: object, run: Run) -> str:
     if key.endswith("bytes") and isinstance(value, int | float) and not isinstance(value, bool):
         return units.format_bytes(value)
+    if key == "processes" and isinstance(value, list):
+        return text.cut(text.clean(", ".join(map(_process, value))), _LONGEST)
     if isinstance(value, str) and run.cwd and value.startswith(f"{run.cwd}/"):
         return text.cut(text.clean(os.path.relpath(value, run.cwd)), _LONGEST)
     return text.cut(text.clean(str(value)), _LONGEST)
+
+
+def _process(known: object) -> str:
+    """Say of a process that stood still what it waited in."""
+    if not isinstance(known, dict):
+        return str(known)
+    place = known.get("syscall") or known.get("wchan") or known.get("state")
+    return f"{known.get('command')} in {place}"
