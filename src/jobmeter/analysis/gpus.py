@@ -82,6 +82,13 @@ def at(found: Readings, moments: Floats) -> Floats:
     return found.values[np.maximum(places, 0)]
 
 
+def util_between(view: RunView, begin: float, end: float) -> float | None:
+    """Give the mean utilisation of the GPUs between two moments; None where none was looked at then."""
+    parts = [util.values[(util.times >= begin) & (util.times <= end)] for _, util in each_worked(view)]
+    seen = [part for part in parts if len(part)]
+    return float(np.concatenate(seen).mean()) if seen else None
+
+
 def mean_util(view: RunView, least_seconds: float) -> float | None:
     """Give the mean utilisation of the GPUs while they worked; None where none worked for so long."""
     parts = [during_work(util) for _, util in each_worked(view) if working_seconds(util) >= least_seconds]

@@ -10,6 +10,7 @@ process is the mean over its life, its start included.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from jobmeter.model.view import Process, RunView
 
 HUNGRY_PERCENT = 60.0
 """Mean utilisation while the GPU worked; above, what is left is between the steps."""
-LEAST_SECONDS = 20.0
+LEAST_SECONDS = 10.0
 WAITING_RATIO = 0.25
 """Of a step spent waiting for data."""
 BUSY_CORES = 0.8
@@ -35,6 +36,7 @@ FULL_RATIO = 0.9
 """Of the cores the job may use."""
 _STARTING_STEPS = 3
 _LONG_LIVED_SECONDS = 3.0
+_TICKS_A_SECOND = 100.0
 _DATA_STEPS = 10
 _MOST_STEPS = 100_000
 """The last ones are enough for a mean."""
@@ -74,12 +76,23 @@ class Host:
 def detect(view: RunView) -> Iterable[Finding]:
     """Tell whether the training waits for its data."""
     util = gpus.mean_util(view, LEAST_SECONDS)
+    if util is None:
+        util = _util_of_steps(view)
     if util is not None and util >= HUNGRY_PERCENT:
         return
     host = _host(view)
     reasons = list(_with_gpu(host)) if util is not None else list(_without_gpu(view, host))
     if reasons:
         yield _finding(view, util, host, reasons)
+
+
+def _util_of_steps(view: RunView) -> float | None:
+    """Say how busy the GPU was over the steps, of a training so slow that it never looked busy at all."""
+    told = progress.told(view.steps)
+    if told is None or "gpu_memory_peak_bytes" not in view.run.headline:
+        return None
+    begin, end = float(told.times[0]), float(told.times[-1])
+    return gpus.util_between(view, begin, end) if end - begin >= LEAST_SECONDS else None
 
 
 def _with_gpu(host: Host) -> Iterator[Evidence]:
@@ -146,8 +159,8 @@ def _workers(host: Host) -> Evidence:
 
 
 def _host(view: RunView) -> Host:
-    workers = [_cores(one) for one in view.processes if one.role == roles.WORKER]
-    mains = [_cores(one) for one in view.processes if one.role == roles.MAIN]
+    workers = [_cores(one, view) for one in view.processes if one.role == roles.WORKER]
+    mains = [_cores(one, view) for one in view.processes if one.role == roles.MAIN]
     working, main = [one for one in workers if one is not None], [one for one in mains if one is not None]
     known = Host(
         workers=len(working),
@@ -168,11 +181,25 @@ def _cpu_wait(view: RunView) -> float:
     return min(1.0, float(found.values.sum() / found.spans.sum()))
 
 
-def _cores(process: Process) -> float | None:
+def _cores(process: Process, view: RunView) -> float | None:
     if process.cpu_seconds is None or process.first_seen is None or process.last_seen is None:
         return None
-    lived = process.last_seen - process.first_seen
+    lived = process.last_seen - min(process.first_seen, _started(process, view))
     return process.cpu_seconds / lived if lived >= _LONG_LIVED_SECONDS else None
+
+
+def _started(process: Process, view: RunView) -> float:
+    """Say when a process began: it is seen first at the next report, its ticks are those of its start."""
+    known = [ticks for one in view.processes if (ticks := _ticks(one)) is not None]
+    own = _ticks(process)
+    if own is None or view.run.started_at is None:
+        return inf
+    return view.run.started_at + (own - min(known)) / _TICKS_A_SECOND
+
+
+def _ticks(process: Process) -> int | None:
+    begun = process.instance.partition("@")[2]
+    return int(begun) if begun.isdecimal() else None
 
 
 def _data_ratio(view: RunView) -> tuple[str, float] | None:

@@ -121,6 +121,32 @@ def test_workers_at_full_load_starve_a_gpu() -> None:
     assert "2 workers use 0.96 cores each" in found.sentence
 
 
+def test_a_gpu_that_never_looks_busy_while_steps_go_on_is_starved() -> None:
+    idle, workers = gpu("util", np.zeros(100)), [process(2, roles.WORKER, 97.0)]
+    headline = {
+        "gpu_memory_peak_bytes": Headline(value=1.0, low=1.0, high=1.0, keys=("nvml_proc_mem",), exact=False)
+    }
+    steps = curves.training(np.arange(1, 61), loss=np.full(60, 1.0))
+    found = one(gpu_starved.detect(curves.run(idle, steps=steps, processes=workers, headline=headline)))
+    assert found.figures == {"gpu_util_percent": 0.0, "workers": 1, "worker_cores": 0.97}
+    assert list(gpu_starved.detect(curves.run(idle, steps=steps, processes=workers))) == []
+    elsewhere = curves.run(steps=steps, processes=workers, headline=headline)
+    assert list(gpu_starved.detect(elsewhere)) == []
+    short = curves.training(np.arange(1, 9), loss=np.full(8, 1.0))
+    assert list(gpu_starved.detect(curves.run(idle, steps=short, processes=workers, headline=headline))) == []
+
+
+def test_the_load_of_a_worker_counts_from_its_start_not_from_when_it_was_first_seen() -> None:
+    began = curves.run().run.started_at
+    assert began is not None
+    main, late = process(1, roles.MAIN, 5.0), process(2, roles.WORKER, 60.0)
+    seen = replace(late, instance="2@1001", first_seen=began + 40.0, last_seen=began + 70.0)
+    view = curves.run(LOW, processes=[main, seen])
+    assert one(gpu_starved.detect(view)).figures["worker_cores"] == 1.0
+    nameless = replace(seen, instance="2", cpu_seconds=30.0)
+    assert one(gpu_starved.detect(curves.run(LOW, processes=[main, nameless]))).figures["worker_cores"] == 1.0
+
+
 def test_workers_that_share_too_few_cores_are_at_full_load() -> None:
     processes = [process(number, roles.WORKER, 45.0) for number in range(2, 6)]
     facts = {"limits": Limits(cpus=2.0), "headline": cpu_headline(190.0), "wall_seconds": 100.0}
