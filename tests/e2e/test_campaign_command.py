@@ -92,6 +92,37 @@ def test_files_are_imported(home: Path, tmp_path: Path) -> None:
     assert (nothing.code, json.loads(nothing.text)["builds"]) == (2, [])
 
 
+def test_a_log_that_names_no_build_counts_once_and_has_a_name(home: Path, tmp_path: Path) -> None:
+    words = "ERROR: failed to solve: Canceled: context canceled\n"
+    here, there = (tmp_path / folder for folder in ("here", "there"))
+    for folder, more in ((here, ""), (there, "#2 DONE 0.1s\n")):
+        folder.mkdir()
+        (folder / "docker.log").write_text(
+            f"#1 [internal] load build definition\n#1 DONE 0.0s\n{more}{words}"
+        )
+    logs = (str(here / "docker.log"), str(there / "docker.log"))
+    first = jobmeter(home, "campaign", "import", *logs)
+    assert [line.split()[1].rpartition("-")[0] for line in first.text.splitlines()] == ["docker.log"] * 2
+    assert jobmeter(home, "campaign", "import", *logs).text == first.text
+    assert stats(home)["total_builds_all_regions"] == 2
+
+
+def test_a_build_nobody_recorded_is_completed_with_a_word_on_it(home: Path) -> None:
+    done = jobmeter(home, "campaign", "complete", "typo", "--failure")
+    assert (done.code, done.text) == (
+        0,
+        "typo FAILURE in local: 1 build, 0 % of those that ended succeeded\n",
+    )
+    assert done.complaint == "jobmeter: build typo was not recorded before: it is now\n"
+    assert jobmeter(home, "campaign", "complete", "typo", "--success").complaint == ""
+
+
+def test_runs_are_told_apart_by_their_whole_id(home: Path) -> None:
+    jobmeter(home, "run", "-q", "--", "true")
+    run_id = json.loads(jobmeter(home, "show", "last", "--json").text)["run_id"]
+    assert jobmeter(home, "campaign", "record", "--run", "last").text.startswith(f"{run_id} SUCCESS in ")
+
+
 def test_the_log_of_a_build_is_imported_as_a_run_and_exported_as_a_campaign(
     home: Path, tmp_path: Path
 ) -> None:
@@ -145,6 +176,8 @@ def test_the_table_fits_a_terminal_of_80_columns(home: Path, tmp_path: Path) -> 
         (("record", "--log", "/nowhere"), "cannot read /nowhere"),
         (("record", "--duration", "soon"), "no span of time"),
         (("record", "--run", "last"), "there is no run yet"),
+        (("record",), "which build?"),
+        (("show", "--days", "-1"), "no number of days"),
     ],
 )
 def test_what_cannot_be_is_a_sentence(home: Path, words: tuple[str, ...], complaint: str) -> None:

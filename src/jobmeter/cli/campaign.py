@@ -21,6 +21,7 @@ from jobmeter.service.quantities import Dimension, parse_quantity
 
 _PRICE_VARIABLE = "JOBMETER_PRICE_PER_HOUR"
 _SHORT_ID = 12
+_UUID_LETTERS, _UUID_HYPHENS = 36, 4
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     complete.add_argument("build_id", metavar="ID", help="the build's id")
     _add_build(complete)
     show = actions.add_parser("show", help="tell how the regions do", allow_abbrev=False)
-    show.add_argument("--days", metavar="N", type=float, help="only builds of the last N days")
+    show.add_argument("--days", metavar="N", type=_days, help="only builds of the last N days")
     show.add_argument("--region", metavar="NAME", help="only this region")
     _add_place(show)
     bring = actions.add_parser("import", help="bring builds in from files", allow_abbrev=False)
@@ -90,6 +91,13 @@ def _seconds(written: str) -> int:
     return round(found.value)
 
 
+def _days(written: str) -> float:
+    found = parse_quantity(written)
+    if found is None or found.value < 0 or found.dimension is not Dimension.NUMBER:
+        raise argparse.ArgumentTypeError(f"no number of days: {written}")
+    return found.value
+
+
 def main(args: argparse.Namespace) -> int:
     """Do what was asked."""
     home = common.home_of(args)
@@ -100,15 +108,23 @@ def main(args: argparse.Namespace) -> int:
         return _import(args, path)
     if args.action == "complete":
         return _complete(args, path)
-    return _tell(args, path, _told(args, of_run=campaign.of_run(home, args.run) if args.run else None))
+    told = _told(args, of_run=campaign.of_run(home, args.run) if args.run else None)
+    if told.region is None and not told.fields.keys() - {"spot_price_per_hour"}:
+        raise UsageError("which build?", hint="add --build-id or --region, --run, --log or --describe")
+    return _tell(args, path, told)
 
 
 def _complete(args: argparse.Namespace, path: Path) -> int:
-    args.region = args.region or campaign.region_with(path, args.build_id)
+    known_in = campaign.region_with(path, args.build_id)
+    args.region = args.region or known_in
     told = _told(args)
     if told.fields.get("success") is None:
         raise UsageError(
             "how did it end?", hint="add --success, --failure or --status, or --log, --describe or --fetch"
+        )
+    if known_in is None:
+        print(
+            f"jobmeter: build {text.clean(args.build_id)} was not recorded before: it is now", file=sys.stderr
         )
     return _tell(args, path, told)
 
@@ -175,13 +191,19 @@ def _tell(args: argparse.Namespace, path: Path, told: Told) -> int:
             {"file": str(path), "region": answer.region, "build": answer.build, "totals": answer.totals}
         )
         return 0
-    build = text.clean(str(answer.build["build_id"] or "build"))[:_SHORT_ID]
+    build = _short(text.clean(str(answer.build["build_id"] or "build")))
     rate = f", {units.format_percent(answer.success_rate)} of those that ended succeeded"
     ended = answer.totals.get("successes") or answer.totals.get("failures")
     count = f"{answer.total_builds} builds" if answer.total_builds != 1 else "1 build"
     where = text.clean(answer.region)
     print(f"{build} {text.clean(str(answer.build['status']))} in {where}: {count}{rate if ended else ''}")
     return 0
+
+
+def _short(build_id: str) -> str:
+    """Cut what is random: the id of a run begins with its time and is another only at its end."""
+    is_uuid = len(build_id) == _UUID_LETTERS and build_id.count("-") == _UUID_HYPHENS
+    return build_id[:_SHORT_ID] if is_uuid else build_id
 
 
 def _show(args: argparse.Namespace, path: Path) -> int:
