@@ -16,7 +16,9 @@ SHOWN_ERRORS = 5
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "run", metavar="RUN|LOGFILE", help="run id, unique prefix, 'last', a job, a folder, or a log file"
+        "run",
+        metavar="RUN|LOGFILE",
+        help="run id, unique prefix, 'last', a job, a folder, a log file (plain or gzip), or - for standard input",
     )
     parser.add_argument(
         "--errors",

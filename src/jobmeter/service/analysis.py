@@ -28,7 +28,8 @@ _KEEP_SECONDS = 0.5
 
 def analyze(home: str, ref: str, *, warn: notices.Warn = notices.to_stderr) -> tuple[RunView, Report]:
     """Analyse a run, a job by its name, or a log without a run."""
-    if ref != runs.LAST and os.path.isfile(ref):
+    # a pipe such as <(kubectl logs x) is a log too
+    if ref == runs.STDIN or (ref != runs.LAST and os.path.exists(ref) and not os.path.isdir(ref)):
         from jobmeter.service import log_analysis
 
         return log_analysis.analyze(Path(ref))

@@ -127,14 +127,15 @@ def _limited(blocks: Iterator[bytes], start: int, end: int) -> Iterator[tuple[in
 def _file_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
     """Read a file in portions of UTF-8; a compressed one is read as far as it is sound."""
     if path.suffix == ".gz":
-        yield from _unpacked(path)
+        yield from unpacked(path)
         return
     for block, offset, _ in log.blocks(path):
         for at in range(0, len(block), _FEED_BYTES):
             yield offset + at, block[at : at + _FEED_BYTES]
 
 
-def _unpacked(path: Path) -> Iterator[tuple[int, bytes]]:
+def unpacked(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Read a compressed file in portions with their offsets, as far as it is sound."""
     offset = 0
     with gzip.open(path, "rb") as file:
         while True:

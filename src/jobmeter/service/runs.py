@@ -29,6 +29,8 @@ from jobmeter.stores import Store
 Answer = TypeVar("Answer")
 
 LAST = "last"
+STDIN = "-"
+"""How a log that is piped in is called."""
 _CANDIDATES = 5
 _MANY = 500
 
