@@ -132,6 +132,13 @@ def forget_reports(index: Path) -> None:
     connection.close()
 
 
+INDEX = """
+import sys
+from jobmeter.service import index
+with index.open_index(sys.argv[1]) as opened:
+    while opened.refresh().unsearched:
+        continue
+"""
 SUMMARY = """
 import sys, time
 from jobmeter.compat import analytics
@@ -158,7 +165,7 @@ def bench_summary(folder: Path, args: argparse.Namespace) -> None:
     home = folder / "many"
     write_trainings(home, args.runs)
     environ = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache-many"), "JOBMETER_HOME": str(home)}
-    child_cpu_seconds([sys.executable, "-m", "jobmeter", "ls"], environ)
+    child_cpu_seconds([sys.executable, "-c", INDEX, str(home)], environ)
     rounds = [
         [
             float(line)

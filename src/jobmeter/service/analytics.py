@@ -143,20 +143,36 @@ def _briefs(store: Store) -> list[JobBrief]:
 
 
 def _brief(job_id: str, recorders: Sequence[Mapping[str, object]]) -> JobBrief:
-    newest = recorders[0]
-    peaks = _numbers(recorders, "gpu_memory")
-    utils = _numbers(recorders, "gpu_util")
-    walls = _numbers(recorders, "wall")
-    speeds = [speed for one in recorders if (speed := _throughput(one)) is not None]
-    live = next((one for one in recorders if one.get("status") in _LIVE_WORDS), newest)
+    parts = [_recorder(job_id, fields) for fields in recorders]
+    if len(parts) == 1:
+        return parts[0]
+    utils = [one.gpu_util_percent for one in parts if one.gpu_util_percent is not None]
+    speeds = [one.throughput for one in parts if one.throughput is not None]
     return JobBrief(
         job_id=job_id,
-        status=str(live.get("status")),
-        duration_seconds=walls[0] if walls and len(recorders) == 1 else _duration(recorders),
-        is_training=any("steps.count" in one for one in recorders),
+        status=next((one.status for one in parts if one.status in _LIVE_WORDS), parts[0].status),
+        duration_seconds=_duration(recorders),
+        is_training=any(one.is_training for one in parts),
         throughput=sum(speeds) if speeds else None,
         gpu_util_percent=sum(utils) / len(utils) if utils else None,
-        gpu_memory_peak_bytes=max(peaks, default=None),
+        gpu_memory_peak_bytes=max(
+            (one.gpu_memory_peak_bytes for one in parts if one.gpu_memory_peak_bytes is not None),
+            default=None,
+        ),
+    )
+
+
+def _recorder(job_id: str, fields: Mapping[str, object]) -> JobBrief:
+    wall = _number(fields.get("wall"))
+    is_training = "steps.count" in fields
+    return JobBrief(
+        job_id=job_id,
+        status=str(fields.get("status")),
+        duration_seconds=_duration((fields,)) if wall is None else wall,
+        is_training=is_training,
+        throughput=_throughput(fields) if is_training else None,
+        gpu_util_percent=_number(fields.get("gpu_util")),
+        gpu_memory_peak_bytes=_number(fields.get("gpu_memory")),
     )
 
 
@@ -174,18 +190,15 @@ def _span(fields: Mapping[str, object]) -> tuple[float, float] | None:
 def _throughput(fields: Mapping[str, object]) -> float | None:
     """Give samples a second: steps a second by the batch size, else the job's own word."""
     steps = _number(fields.get("steps.per_second"))
-    batch = _number(fields.get(metrics.BATCH_SIZE))
-    if batch is None:
-        batch = analytics_facts.configured_batch(fields, _CONFIG_BATCH)
-    if steps is not None and batch is not None:
-        return steps * batch
+    if steps is not None:
+        batch = _number(fields.get(metrics.BATCH_SIZE))
+        if batch is None:
+            batch = analytics_facts.configured_batch(fields, _CONFIG_BATCH)
+        if batch is not None:
+            return steps * batch
     if fields.get("origin") in analytics_facts.STEPS_CALLED_SAMPLES:
         return None
     return _number(fields.get(metrics.SAMPLES_PER_SECOND))
-
-
-def _numbers(recorders: Sequence[Mapping[str, object]], name: str) -> list[float]:
-    return [number for one in recorders if (number := _number(one.get(name))) is not None]
 
 
 def _number(value: object) -> float | None:
