@@ -5,6 +5,8 @@ What can mislead: of earlier runs only the mean of the cores they used is known 
 
 from math import ceil
 
+import numpy as np
+
 from jobmeter.analysis import configs, jobkey
 from jobmeter.analysis.case import Case
 from jobmeter.analysis.configs import Asked
@@ -23,6 +25,8 @@ _RAN_OUT: dict[Cause, sizing.Resource] = {
     Cause.TIMEOUT: sizing.Resource.TIME,
 }
 _ABSURD = 1e18
+_SHORTEST_SECONDS, _MOST_CORES = 1e-3, 1e4
+"""What lies beyond is a clock that jumped."""
 
 
 def advised(case: Case, resource: sizing.Resource) -> sizing.Advice | None:
@@ -65,12 +69,9 @@ def cores_needed(view: RunView) -> float | None:
     found = next((view.series[key, ""] for key in keys if (key, "") in view.series), None)
     if found is None or found.spans is None:
         return None
-    pairs = [
-        (used, span)
-        for used, span in zip(found.values, found.spans, strict=True)
-        if 0 <= used < _ABSURD and 1e-3 < span < _ABSURD and used / span < 1e4
-    ]
-    return cores.needed([used for used, _ in pairs], [span for _, span in pairs])
+    used, spans = np.asarray(found.values, float), np.asarray(found.spans, float)
+    known = (used >= 0) & (spans > _SHORTEST_SECONDS) & (spans < _ABSURD) & (used < _MOST_CORES * spans)
+    return cores.needed(used[known], spans[known])  # type: ignore[arg-type]  # arrays are sequences of numbers
 
 
 def slurm_time(seconds: float) -> str:

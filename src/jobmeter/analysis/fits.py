@@ -126,12 +126,12 @@ def _within(view: RunView, quantity: str) -> Iterator[Point]:
     memory = _memory(view, quantity)
     if not changes or memory is None:
         return
-    begins = [first for first, _ in changes]
-    ends = [*begins[1:], float("inf")]
+    times, values = np.asarray(memory.times, float), np.asarray(memory.values, float)
+    ends = [*(begin for begin, _ in changes[1:]), np.inf]
     for (begin, batch), end in zip(changes, ends, strict=True):
-        held = [value for at, value in zip(memory.times, memory.values, strict=True) if begin < at < end]
+        held = values[(times > begin) & (times < end)]
         if len(held) >= _FEWEST_SAMPLES:
-            yield batch, max(held)
+            yield batch, float(held.max())
 
 
 def _new_size(details: dict[str, object]) -> int | None:

@@ -29,14 +29,14 @@ DEFAULT_PREFETCH = 2
 """What a PyTorch DataLoader does unasked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Loading:
     """How a training's steps divide into computing and waiting for data, in seconds a step."""
 
     step_seconds: float
     wait_seconds: float
     workers: int
-    waits: tuple[float, ...]
+    waits: Floats
     """Of every step but the first."""
     cpu_seconds: float | None
     """What one step costs all processes together; None where that was not measured."""
@@ -70,8 +70,7 @@ class Loading:
     def with_queue(self, more_batches: int) -> float:
         """Predict the time of a step with so many batches more held ready: each covers one step of a long wait."""
         covered = more_batches * self.compute_seconds
-        left = [max(0.0, wait - covered) for wait in self.waits]
-        return self.compute_seconds + sum(left) / len(left)
+        return self.compute_seconds + float(np.maximum(self.waits - covered, 0.0).mean())
 
 
 def told(view: RunView) -> Loading | None:
@@ -104,7 +103,7 @@ def _divided(view: RunView, table: StepTable, workers: int, times: tuple[Floats,
         step_seconds=step,
         wait_seconds=wait,
         workers=workers,
-        waits=tuple(waits.tolist()),
+        waits=waits,
         cpu_seconds=_cpu_per_step(view, table, step),
         cores=_cores(view.run),
     )

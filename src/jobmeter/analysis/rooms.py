@@ -8,6 +8,8 @@ machine's memory is used by everyone on it, so it counts for this job only where
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from jobmeter.analysis import peaks
 from jobmeter.analysis.case import Case
 from jobmeter.model import units
@@ -158,7 +160,8 @@ def _headline(run: Run, name: str) -> float | None:
 def _largest(view: RunView, key: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for (name, instance), series in view.series.items():
-        known = [value for value in series.values if 0 <= value < 1e18] if name == key else []
-        if known:
-            found[instance] = float(max(known))
+        values = np.asarray(series.values if name == key else (), float)
+        known = values[(values >= 0) & (values < 1e18)]
+        if len(known):
+            found[instance] = float(known.max())
     return found

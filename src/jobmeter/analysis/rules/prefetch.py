@@ -54,7 +54,7 @@ def advise(case: Case) -> Iterable[Recommendation]:
 
 
 def _evidence(steps: Loading) -> Evidence:
-    usual, longest = float(np.median(steps.waits)), max(steps.waits)
+    usual, longest = float(np.median(steps.waits)), float(steps.waits.max())
     told = (
         f"most steps wait {units.format_seconds(usual)} for their data, the longest "
         f"{units.format_seconds(longest)}, all together {units.format_percent(100 * steps.wait_ratio)} of the time"
