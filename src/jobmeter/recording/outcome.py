@@ -4,6 +4,7 @@ import _signal
 import os
 import sys
 
+from jobmeter.config import home
 from jobmeter.recording import guard
 
 TYPE_CHECKING = False
@@ -64,7 +65,18 @@ def _render(style: str, records: Records, folder: str | None) -> str:
 
     if style == "json":
         return summarytext.summary_json(records)
-    return summarytext.summary_text(records, _columns(summarytext.COLUMNS), _steps(folder))
+    columns = _columns(summarytext.COLUMNS)
+    return summarytext.summary_text(records, columns, _steps(folder), _unusual_home(folder))
+
+
+def _unusual_home(folder: str | None) -> str | None:
+    """Name the home of a run that reading commands would not look in by themselves."""
+    if folder is None:
+        return None
+    # a run is kept in HOME/runs/MONTH/RUN
+    kept = os.path.dirname(os.path.dirname(os.path.dirname(folder)))
+    usual = home.find_home(home.working_directory(), os.environ, None)
+    return None if os.path.realpath(usual) == os.path.realpath(kept) else kept
 
 
 def _steps(folder: str | None) -> dict[str, str]:

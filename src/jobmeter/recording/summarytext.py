@@ -56,7 +56,12 @@ def summary_json(records: "Records") -> str:
     )
 
 
-def summary_text(records: "Records", columns: int = COLUMNS, steps: "Mapping[str, str] | None" = None) -> str:
+def summary_text(
+    records: "Records",
+    columns: int = COLUMNS,
+    steps: "Mapping[str, str] | None" = None,
+    home: str | None = None,
+) -> str:
     """Render the summary for people: what was used, how sure that is, where it comes from."""
     from jobmeter.model.units import format_seconds
 
@@ -74,16 +79,26 @@ def summary_text(records: "Records", columns: int = COLUMNS, steps: "Mapping[str
         *_energy_row(headlines, _mapping(end["summary"]), context),
         *_who_row(end, headlines),
         *_warning_rows(end),
-        *_why_row(end),
+        *_why_row(end, str(records.start["run_id"]), home),
         Row("run", str(records.start["run_id"])),
     ]
     beside = _source_column(rows, columns)
     return "\n".join([first, *[line for row in rows for line in _lines(row, beside, columns)]])
 
 
-def _why_row(end: "Record") -> list[Row]:
-    """Name the command that explains a run that went wrong."""
-    return [Row("why", "jobmeter analyze last")] if end["status"] in ("failed", "killed") else []
+def _why_row(end: "Record", run_id: str, home: str | None) -> list[Row]:
+    """Name the command that explains a run that went wrong; `last` may be another run by then."""
+    if end["status"] not in ("failed", "killed"):
+        return []
+    given = "" if home is None else f" --home {_quoted(home)}"
+    return [Row("why", f"jobmeter analyze {run_id}{given}")]
+
+
+def _quoted(word: str) -> str:
+    """Write a word so that a shell takes it as one."""
+    if all(char.isalnum() or char in "/._-+:@%" for char in word):
+        return word
+    return "'" + _printable(word).replace("'", "'\\''") + "'"
 
 
 def _source_column(rows: list[Row], columns: int) -> int:

@@ -25,7 +25,7 @@ def make_outcome(**end: object) -> Outcome:
 def test_the_summary_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
     make_outcome().show("text")
     assert capfd.readouterr().err == (
-        "jobmeter: failed (exit 3) after 1.5 s\n  why      jobmeter analyze last\n  run      r1\n"
+        "jobmeter: failed (exit 3) after 1.5 s\n  why      jobmeter analyze r1\n  run      r1\n"
     )
 
 

@@ -150,10 +150,19 @@ jobmeter: killed (SIGKILL) after 41.2 s
   left     1 still running: sl?[2Jeep (99)
            --wait-for-children waits for it
   dropped  3 of usage: the disk did not take them
-  why      jobmeter analyze last
+  why      jobmeter analyze 20261115T095001Z-7f3a9c
   run      20261115T095001Z-7f3a9c
 """
     )
+
+
+@pytest.mark.parametrize(
+    ("home", "word"), [("/scratch/runs-1", "/scratch/runs-1"), ("/my runs/o'neil", "'/my runs/o'\\''neil'")]
+)
+def test_the_command_that_explains_names_the_home_that_is_not_looked_in(home: str, word: str) -> None:
+    records = make_records({}, by_command=[], status="failed", exit_code=1)
+    said = summarytext.summary_text(records, 120, None, home)
+    assert f"  why      jobmeter analyze 20261115T095001Z-7f3a9c --home {word}\n" in said
 
 
 def test_a_job_smaller_than_the_recorder_is_bounded_from_above() -> None:
