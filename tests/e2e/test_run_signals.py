@@ -194,13 +194,16 @@ if os.fork(): os._exit(0)
 os.setsid()
 if os.fork(): os._exit(0)
 while time.process_time() < 0.3: pass
+time.sleep(0.3)
+open(sys.argv[1], "w").close()
 """
 
 
 @pytest.mark.parametrize("own_cgroup", ["auto", "never"])
-def test_a_daemon_stays_measured(own_cgroup: str, home: Home) -> None:
+def test_a_daemon_stays_measured(own_cgroup: str, home: Home, tmp_path: Path) -> None:
     """It left the session and its parent, and still is the job's."""
-    script = f"{sys.executable} -S -c '{DAEMON}'; sleep 0.6"
+    ended = tmp_path / "ended"
+    script = f"{sys.executable} -S -c '{DAEMON}' {ended}; until [ -e {ended} ]; do sleep 0.05; done"
     done = home.run("-q", "--own-cgroup", own_cgroup, "--sample-interval", "0.1", "sh", "-c", script)
     assert done.code == 0
     assert done.run["summary"]["wait_cputime"] >= 0.3
