@@ -18,7 +18,7 @@ from jobmeter.model.run import Run, Status
 from jobmeter.model.view import RunView, Series
 
 LEAST_SHARE = 0.03
-"""Of a predicted value: no interval is narrower to either side."""
+"""Of a predicted value: no interval is narrower to either side, and it widens beyond what was seen."""
 _T90 = (0.0, 6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81)
 """Student's t that holds nine of ten, by degrees of freedom."""
 _T90_MANY = 1.7
@@ -56,7 +56,8 @@ class Line:
         free = len(xs) - 2
         factor = (_T90[free] if free < len(_T90) else _T90_MANY) if free else 0.0
         reach = sqrt(1 + 1 / len(xs) + (x - middle) ** 2 / spread)
-        half = max(factor * self.scatter * reach, LEAST_SHARE * abs(value))
+        beyond = max(0.0, x - max(xs), min(xs) - x) / (max(xs) - min(xs))
+        half = max(factor * self.scatter * reach, LEAST_SHARE * sqrt(1 + beyond) * abs(value))
         return Estimate(value, value - half, value + half)
 
     def largest(self, limit: float) -> int:

@@ -24,7 +24,11 @@ def test_two_batches_make_a_line() -> None:
     line = fits.line([(8, 10.0), (16, 16.0)])
     assert line is not None
     assert (line.fixed, line.slope) == (4.0, 0.75)
-    assert line.at(32) == fits.Estimate(28.0, 28.0 * 0.97, 28.0 * 1.03)
+    assert line.at(12) == fits.Estimate(13.0, 13.0 * 0.97, 13.0 * 1.03)
+    # twice as far away as the two points are from one another
+    half = 0.03 * 3**0.5 * 28.0
+    far = line.at(32)
+    assert (far.value, far.low, far.high) == pytest.approx((28.0, 28.0 - half, 28.0 + half))
 
 
 def test_points_that_scatter_widen_the_interval_and_distance_does_too() -> None:
@@ -63,7 +67,7 @@ def test_a_line_never_begins_below_nothing() -> None:
 def test_the_largest_batch_within_a_limit_leaves_room_for_the_interval() -> None:
     line = fits.line([(8, 10.0), (16, 16.0)])
     assert line is not None
-    assert line.largest(28.0 * 1.03) == 32
+    assert line.largest(line.at(32).high) == 32
     assert line.largest(28.0) == 30
     assert line.largest(1.0) == 0
     rough = fits.line([(8, 10.0), (8, 11.0), (16, 16.0), (16, 17.5)])

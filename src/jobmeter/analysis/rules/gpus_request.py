@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from jobmeter.analysis import configs
 from jobmeter.analysis.case import Case
 from jobmeter.analysis.configs import Asked
@@ -20,7 +22,7 @@ def advise(case: Case) -> Iterable[Recommendation]:
         return
     for tool in _TOOLS:
         devices = {
-            instance: max(series.values)
+            instance: float(np.max(series.values))
             for (key, instance), series in case.view.series.items()
             if key == f"{tool}_util" and instance and len(series.values) >= _FEWEST_SAMPLES
         }
