@@ -187,14 +187,18 @@ def of_run(run: Run, *, summary: bool = True) -> dict[str, object]:
         ranks=len(run.ranks) or None,
         world_size=run.world_size,
     )
-    for field, name in HEADLINES.items():
-        headline = run.headline.get(name)
-        if headline is not None:
-            known[field] = headline.value
+    known.update(_headlines(run))
+    return {field: value for field, value in known.items() if value is not None}
+
+
+def _headlines(run: Run) -> dict[str, object]:
+    known: dict[str, object] = {
+        field: run.headline[name].value for field, name in HEADLINES.items() if name in run.headline
+    }
     cpu = run.headline.get("cpu_seconds")
     if cpu is not None and run.wall_seconds:
         known["cores"] = cpu.value / run.wall_seconds
-    return {field: value for field, value in known.items() if value is not None}
+    return known
 
 
 def _steps(summary: StepSummary) -> dict[str, object]:
