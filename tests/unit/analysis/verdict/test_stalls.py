@@ -6,7 +6,6 @@ from jobmeter.model.report import Cause
 from jobmeter.model.run import Status
 from support.verdicts import decide, event, told
 
-
 STALL = event(
     "stall", seconds=600, processes=[{"pid": 7, "command": "python", "syscall": "futex", "stack": "File x"}]
 )
