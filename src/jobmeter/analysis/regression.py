@@ -26,10 +26,11 @@ WINDOW = 5
 LEAST_SHARE = 0.03
 """Of the usual value: less is no change anybody acts on."""
 _DRAWS = 2000
-_WORSE_QUANTILE, _BETTER_QUANTILE = 0.99, 0.995
+_WORSE_QUANTILE, _BETTER_QUANTILE = 0.989, 0.995
 """An improvement that is none would make the next usual run look worse: it must be surer."""
-_FEW = 16.0
-_NEAR_FENCE, _FAR_FENCE = 1.25, 3.0
+_FEW = 6.0
+_MOST_LIKENESS = 0.8
+_NEAR_FENCE, _FAR_FENCE = 1.1, 3.0
 """In heights of the middle half, from its edges."""
 _LEAST_HEIGHT_SHARE = 0.01
 _SHARP = ((2, _FAR_FENCE), (3, _NEAR_FENCE))
@@ -200,8 +201,18 @@ def _is_rise(before: Floats, last: Floats, least: float, quantile: float) -> boo
     drawn = cut[(_draws() * len(cut)).astype(np.intp)].mean(axis=1)
     usual = float(cut.mean())
     # the runs before are a sample too: their own mean is not certain, and few of them show too little scatter
-    wider = sqrt(1 + len(last) / len(before)) * (1 + _FEW / len(before) ** 2)
+    wider = sqrt(1 + len(last) / len(before)) * (1 + _FEW / len(before) ** 2) * _drift(cut)
     return mean > usual + (float(np.quantile(drawn, quantile)) - usual) * wider
+
+
+def _drift(runs: Floats) -> float:
+    """Say how much wider means scatter where neighbours are alike, as under a load that comes and goes."""
+    away = runs - runs.mean()
+    squares = float((away**2).sum())
+    likeness = float((away[1:] * away[:-1]).sum()) / squares if squares else 0.0
+    # as much shows by chance
+    sure = min(max(0.0, likeness - 1 / sqrt(len(runs))), _MOST_LIKENESS)
+    return sqrt((1 + sure) / (1 - sure))
 
 
 def _fences(before: Floats, heights: float) -> tuple[float, float, float]:
