@@ -19,7 +19,8 @@ IMPORTED = {
     "sacct.txt": "slurm-sacct-parsable/slurmdog_4months.psv",
     "trainer_state.json": "hf-trainer-state/tiny.json",
 }
-LONGER = ("collect", "doctor", "PID")
+FAILED_LOG = "step 1 loss 2.0\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+LONGER = ("collect", "compare", "doctor", "PID")
 """Commands with a test of their own."""
 QUESTIONS = README.split("## Questions and their commands")[1].split("\n## ")[0]
 
@@ -44,6 +45,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / ".duct" / "logs" / file.name).write_bytes(file.read_bytes())
     for name, source in IMPORTED.items():
         (folder / name).write_bytes((corpus.ROOT / source).read_bytes())
+    (folder / "slurm-17.out").write_text(FAILED_LOG)
     run(folder, "run", "--", *shlex.split(TRAINING))
     return folder
 
@@ -77,6 +79,19 @@ def test_attach_records_a_running_job(place: Path) -> None:
     with subprocess.Popen(["sleep", "0.6"]) as job:
         result = run(place, "attach", str(job.pid))
     assert result.returncode == 0, result.stderr
+
+
+def test_compare_lays_two_runs_side_by_side(place: Path) -> None:
+    shown = next(command for command in shown_commands() if "compare" in command)
+    again = run(place, "run", "--summary", "json", "--", *shlex.split(TRAINING))
+    second = json.loads(again.stderr.splitlines()[-1])["run_id"]
+    listed = json.loads(run(place, "ls", "--json").stdout)
+    first = next(one["run_id"] for one in listed if one["run_id"] != second)
+    words = shlex.split(shown.replace("A B", f"{first} {second}"))
+    result = run(place, *words[1:])
+    assert result.returncode == 0, result.stderr
+    assert first in result.stdout
+    assert second in result.stdout
 
 
 def test_collect_keeps_what_a_rank_on_another_host_tells(place: Path) -> None:
