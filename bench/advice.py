@@ -113,8 +113,8 @@ class Desk:
     def train(self, config: Path) -> dict[str, Any]:
         """Train under the recorder; give what `show --json` says, and the mean step."""
         self.runs += 1
-        # with priority: what else runs on the machine must not decide how long a step takes
-        pinned = ["nice", "-n", "-15", *(["taskset", "-c", self.cores] if self.cores else [])]
+        # before everything else: what other work the machine has must not decide how long a step takes
+        pinned = ["chrt", "-r", "1", *(["taskset", "-c", self.cores] if self.cores else [])]
         words = ["run", "-q", "--sample-interval", "0.25", "--", *pinned, str(PYTHON), str(TRAINER)]
         with limited(self.limit_bytes):
             done = self.jobmeter(*words, str(config), str(self.folder / "out"))
