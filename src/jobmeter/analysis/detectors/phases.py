@@ -20,6 +20,8 @@ _RISING_SHARE = 0.2
 """Of its level: a phase that changes less is called flat."""
 _UNLIKE_SHARE = 0.2
 """Of the highest level: where the lowest is nearer to it, nothing is worth telling."""
+_BRIEF_SHARE = 0.1
+"""Of the run: starting up and ending are no phases worth telling by themselves."""
 
 
 def detect(view: RunView) -> Iterable[Finding]:
@@ -31,7 +33,8 @@ def detect(view: RunView) -> Iterable[Finding]:
 
 
 def _differ(phases: tuple[Segment, ...]) -> bool:
-    levels = [one.level for one in phases]
+    brief = _BRIEF_SHARE * (phases[-1].end - phases[0].begin)
+    levels = [one.level for one in phases if one.seconds >= brief]
     return max(levels) - min(levels) > _UNLIKE_SHARE * max(levels)
 
 

@@ -168,3 +168,12 @@ def test_a_change_from_nothing_has_no_percentage() -> None:
 
 def test_a_short_run_has_no_spikes() -> None:
     assert risen(curves.memory([1.0, 1.0, 9.0 * GIB])) == []
+
+
+def test_memory_freed_and_taken_again_is_no_trough_and_memory_gone_for_longer_is() -> None:
+    values = np.full(600, 1.0) * GIB
+    values[40:42] = 0.1 * GIB
+    assert fallen(curves.memory(values)) == []
+    values[80:88] = 0.1 * GIB
+    [found] = fallen(curves.memory(values))
+    assert (found.begin, found.end) == (curves.STARTED + 80, curves.STARTED + 88)

@@ -52,3 +52,8 @@ def test_phases_that_all_use_about_as_much_are_not_told() -> None:
     cores = np.concatenate([np.linspace(0.6, 0.4, 100), np.linspace(0.6, 0.4, 100)])
     teeth = np.concatenate([np.linspace(50, 160, 100), np.linspace(50, 160, 100)]) * 2**20
     assert list(phases.detect(curves.run(curves.memory(teeth), curves.cpu(cores)))) == []
+
+
+def test_starting_up_alone_is_no_phase_worth_telling() -> None:
+    values = np.concatenate([np.full(5, 0.1), np.full(95, 1.0)]) * GIB
+    assert list(phases.detect(curves.run(curves.memory(values)))) == []
