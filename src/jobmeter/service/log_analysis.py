@@ -1,5 +1,6 @@
 """A log without a run: its steps and its errors are all there is, and often enough to say why the job ended."""
 
+import codecs
 import contextlib
 import dataclasses
 import shutil
@@ -16,6 +17,8 @@ from jobmeter.service import log_errors, runs
 from jobmeter.stores import stepcolumns
 
 _GZIP = b"\x1f\x8b"
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""A text whose lines do not end where the byte of a line's end stands."""
 
 
 def analyze(path: Path) -> tuple[RunView, Report]:
@@ -26,11 +29,13 @@ def analyze(path: Path) -> tuple[RunView, Report]:
     return shown, engine.examine(shown)
 
 
-def view(path: Path) -> RunView:
-    """Show a log as a run of which only the output is known."""
+def view(
+    path: Path, *, first_bytes: int = log_errors.FIRST_BYTES, last_bytes: int = log_errors.LAST_BYTES
+) -> RunView:
+    """Show a log as a run of which only the output is known, as far as its first and last bytes tell."""
     try:
         with _readable(path) as plain:
-            return _view(path, plain)
+            return _view(path, plain, first_bytes, last_bytes)
     except OSError as error:
         raise UsageError(f"cannot read {_shown(path)}: {reason_of(error)}") from None
 
@@ -64,21 +69,39 @@ def _readable(path: Path) -> Iterator[Path]:
         yield path
 
 
+@contextlib.contextmanager
+def _ends(path: Path, first_bytes: int, last_bytes: int) -> Iterator[Path]:
+    """Cut the middle out of a log of hundreds of megabytes, as the search for errors does, which tells of it."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        if size <= first_bytes + last_bytes or file.read(2) in _UTF16:
+            yield path
+            return
+        file.seek(0)
+        with tempfile.NamedTemporaryFile(prefix="jobmeter-log-") as ends:
+            ends.write(file.read(first_bytes).rpartition(b"\n")[0] + b"\n")
+            file.seek(size - last_bytes)
+            ends.write(file.read().partition(b"\n")[2])
+            ends.flush()
+            yield Path(ends.name)
+
+
 def _is_gzip(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(len(_GZIP)) == _GZIP
 
 
-def _view(path: Path, readable: Path) -> RunView:
-    try:
-        (found,) = log.parse_named(readable)
-    except UsageError:
-        raise UsageError(
-            f"{_shown(path)} is not a text", hint="analyze reads a run or a log, plain or gzip"
-        ) from None
-    errors = log_errors.read_file(readable)
-    streams = stepcolumns.streams({path.name: found.steps})
-    events = tuple(found.events)
+def _view(path: Path, readable: Path, first_bytes: int, last_bytes: int) -> RunView:
+    with _ends(readable, first_bytes, last_bytes) as text:
+        try:
+            (found,) = log.parse_named(text)
+        except UsageError:
+            raise UsageError(
+                f"{_shown(path)} is not a text", hint="analyze reads a run or a log, plain or gzip"
+            ) from None
+        streams = stepcolumns.streams({path.name: found.steps})
+        events = tuple(found.events)
+    errors = log_errors.read_file(readable, first_bytes=first_bytes, last_bytes=last_bytes)
     tables = [
         stepcolumns.table(stream, streams[stream]) for stream in sorted(streams, key=stepcolumns.placing)
     ]

@@ -61,7 +61,7 @@ def read_file(
         errors, cut_bytes = _errors(_file_blocks(path), _unknown, first_bytes, last_bytes)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {reason_of(error)}") from None
-    return tuple(_with_notice(errors, cut_bytes, None, first_bytes))
+    return tuple(_with_notice(errors, cut_bytes, None, first_bytes, "errors and steps"))
 
 
 def _errors(
@@ -91,14 +91,18 @@ def _errors(
 
 
 def _with_notice(
-    errors: list[LogError], cut_bytes: int, stream: str | None, offset: int = FIRST_BYTES
+    errors: list[LogError],
+    cut_bytes: int,
+    stream: str | None,
+    offset: int = FIRST_BYTES,
+    what: str = "errors",
 ) -> list[LogError]:
     if not cut_bytes:
         return errors
     notice = LogError(
         level="WARNING",
         type="jobmeter",
-        message=f"{format_bytes(cut_bytes)} in the middle of this output were not searched for errors",
+        message=f"{format_bytes(cut_bytes)} in the middle of this output were not searched for {what}",
         fields={"not_searched_bytes": cut_bytes},
         offset=offset,
         stream=stream,

@@ -74,7 +74,7 @@ def test_the_middle_of_a_huge_output_is_passed_over_and_said_so(tmp_path: Path) 
     )
     found = log_errors.read_file(path, first_bytes=1 << 18, last_bytes=1 << 18)
     assert [error.signature for error in found] == ["cpu_oom", None, "import_error"]
-    assert found[1].message.endswith("in the middle of this output were not searched for errors")
+    assert found[1].message.endswith("in the middle of this output were not searched for errors and steps")
     assert found[1].fields["not_searched_bytes"] == 2_097_152
 
 
