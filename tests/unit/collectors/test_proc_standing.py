@@ -31,12 +31,15 @@ def job() -> Iterator[Job]:
 
 
 def await_count(job: Job, count: int) -> None:
-    """Look until so many processes are there and none of them runs."""
+    """Look until so many processes are there and all of them sleep, the sleepers as `sleep`."""
     deadline = time.monotonic() + 20
-    job.refresh(full=True)
-    while len(job.processes) != count or not job.idle:
+    while True:
+        job.refresh(full=True)
+        living = job.processes.values()
+        asleep = all(process.state == "S" for process in living)
+        if len(living) == count and asleep and sum(one.command == "sleep" for one in living) == count - 1:
+            return
         assert time.monotonic() < deadline
-        job.refresh(full=False)
 
 
 def totals(readings: "list[tuple[str, str, int | float | str]]") -> dict[str, object]:
