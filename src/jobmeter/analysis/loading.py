@@ -67,10 +67,16 @@ class Loading:
         enough = _NO_GAIN * self.with_workers(most)
         return next(workers for workers in range(1, most + 1) if self.with_workers(workers) <= enough)
 
-    def with_queue(self, more_batches: int) -> float:
-        """Predict the time of a step with so many batches more held ready: each covers one step of a long wait."""
-        covered = more_batches * self.compute_seconds
-        return self.compute_seconds + float(np.maximum(self.waits - covered, 0.0).mean())
+    def with_queue(self, batches: int, then: int) -> float:
+        """Predict the time of a step where a queue of so many batches is another then: each covers one step of a wait.
+
+        Workers must still load everything: a slow batch took as long as its wait and the steps the queue covered.
+        """
+        covered = (then - batches) * self.compute_seconds
+        left = float(np.maximum(self.waits - covered, 0.0).mean())
+        slow = self.waits[self.waits > self.compute_seconds] + batches * self.compute_seconds
+        loading = float(slow.sum()) / len(self.waits) / max(self.workers, 1)
+        return max(self.compute_seconds + left, loading)
 
 
 def told(view: RunView) -> Loading | None:

@@ -32,7 +32,7 @@ def advise(case: Case) -> Iterable[Recommendation]:
     tried = [factor for factor in _TRIED if factor > now]
     if now < 1 or not tried:
         return
-    times = {factor: steps.with_queue((factor - now) * steps.workers) for factor in tried}
+    times = {factor: steps.with_queue(now * steps.workers, factor * steps.workers) for factor in tried}
     factor = next(one for one in tried if times[one] <= _NO_GAIN * times[tried[-1]])
     after = times[factor]
     if after > _WORTH_IT * steps.step_seconds:
