@@ -2,6 +2,7 @@
 
 from jobmeter.analysis.verdict import facts, story
 from jobmeter.model.report import Cause, Evidence, Verdict
+from jobmeter.model.run import Run
 from jobmeter.model.view import RunView
 
 
@@ -13,7 +14,7 @@ def judge(view: RunView) -> Verdict | None:
     kills = facts.number(view, "cgroup_oom_kill")
     confidence, though = 0.99, ""
     evidence = list(facts.endings(view.run)) or [
-        Evidence(sentence="the output shows that the job came to its end", source=view.run.provenance.origin)
+        Evidence(sentence=_shown(view.run), source=view.run.provenance.origin)
     ]
     if error is not None:
         confidence, though = 0.8, f", though its output says: {facts.first_line(error)}"
@@ -27,3 +28,10 @@ def judge(view: RunView) -> Verdict | None:
             Evidence(sentence="the kernel counted kills", source="cgroup_oom_kill", value=int(kills))
         )
     return facts.verdict(Cause.COMPLETED, f"the job completed{though}", confidence, *evidence)
+
+
+def _shown(run: Run) -> str:
+    if facts.is_text(run):
+        return "the output shows that the job came to its end"
+    state = facts.accounted_state(run)
+    return f"the imported record says {state}" if state else "the imported record came to its end"

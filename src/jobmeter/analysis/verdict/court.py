@@ -4,6 +4,7 @@ from typing import Protocol, cast
 
 from jobmeter.analysis.verdict import JUDGES, facts
 from jobmeter.model.report import Cause, Evidence, Verdict
+from jobmeter.model.run import Run
 from jobmeter.model.view import RunView
 
 _MOST_EVIDENCE = 12
@@ -31,9 +32,20 @@ def _unknown(view: RunView) -> Verdict:
     if facts.is_live(view):
         return facts.verdict(Cause.UNKNOWN, "the run still goes on", 0.0, *_last_errors(view))
     evidence = (*facts.endings(view.run), *_last_errors(view))
-    ended = facts.ending(view.run)
-    what = "the output just ends" if ended is None else ended.sentence
-    return facts.verdict(Cause.UNKNOWN, f"{what}, and nothing says why", 0.0, *evidence)
+    return facts.verdict(Cause.UNKNOWN, f"{_how(view.run)}, and nothing says why", 0.0, *evidence)
+
+
+def _how(run: Run) -> str:
+    """Say how the run ended, as far as that is known."""
+    ended = facts.ending(run)
+    if ended is not None:
+        return ended.sentence
+    if facts.is_text(run):
+        return "the output just ends"
+    if facts.is_recorded(run):
+        return "the recorder vanished before the job ended"
+    state = facts.accounted_state(run)
+    return f"the imported record says {state}" if state else "the imported record tells no end"
 
 
 def _last_errors(view: RunView) -> tuple[Evidence, ...]:

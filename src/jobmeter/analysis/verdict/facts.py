@@ -10,6 +10,8 @@ from jobmeter.model.view import Event, RunView
 _LONGEST_QUOTE = 300
 _FEW = 3
 _SHELL_BASE = 128
+_OWN = "jobmeter"
+_TEXTS = frozenset(("cloudbuild", "log"))
 _SIGNALS = {
     1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
     9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 12: "SIGUSR2", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM",
@@ -33,6 +35,23 @@ def went_well(view: RunView) -> bool:
 
 def _is_fatal(error: LogError) -> bool:
     return error.signature is not None and error.level != "WARNING" and not error.survived
+
+
+def is_recorded(run: Run) -> bool:
+    """Tell whether jobmeter itself watched the run: others are known by a log or somebody's record only."""
+    return run.provenance.origin == _OWN
+
+
+def is_text(run: Run) -> bool:
+    """Tell whether all that is known of a run is what it printed."""
+    return run.provenance.origin in _TEXTS
+
+
+def accounted_state(run: Run) -> str | None:
+    """Give the state that a scheduler's imported account names, in one word."""
+    slurm = run.context.get("slurm")
+    told = run.context.get("state") or (slurm.get("state") if isinstance(slurm, dict) else None)
+    return told.split(" ")[0].rstrip("+").upper() if isinstance(told, str) and told else None
 
 
 def went_wrong(view: RunView) -> bool:

@@ -16,7 +16,6 @@ _CAUSES = {
     "REVOKED": (Cause.KILLED_SIGNAL, "the job was withdrawn"),
 }
 _STATES = {Status.CANCELLED: "CANCELLED"}
-_OWN = "jobmeter"
 _YIELDS = frozenset((Cause.TIMEOUT, Cause.KILLED_SIGNAL))
 
 
@@ -46,12 +45,9 @@ def _state(view: RunView) -> tuple[str, Evidence | None]:
             timestamp=event.timestamp,
         )
         return state, said
-    if view.run.provenance.origin == _OWN:
+    if facts.is_recorded(view.run):
         return "", None
-    told = view.run.context.get("state")
-    state = (
-        told.split(" ")[0].rstrip("+").upper() if isinstance(told, str) else _STATES.get(view.run.status, "")
-    )
+    state = facts.accounted_state(view.run) or _STATES.get(view.run.status, "")
     said = Evidence(
         sentence=f"the imported record says {state}", source=view.run.provenance.origin, value=state
     )

@@ -24,6 +24,7 @@ def test_the_schedulers_state_is_taken(state: str, cause: Cause) -> None:
     assert decide(event("scheduler_state", state=state), exit_code=1).cause is cause
     imported = Provenance(origin="sacct")
     assert decide(context={"state": state}, exit_code=1, provenance=imported).cause is cause
+    assert decide(context={"slurm": {"state": state}}, provenance=imported).cause is cause
 
 
 def test_a_recorded_run_that_was_stopped_is_not_the_schedulers() -> None:
@@ -245,7 +246,9 @@ def test_nothing_is_nobodys_fault() -> None:
     found = decide(exit_code=1)
     assert (found.cause, found.confidence) == (Cause.UNKNOWN, 0.0)
     assert found.sentence == "the command ended with exit status 1, and nothing says why"
-    assert decide(status=Status.LOST).sentence == "the output just ends, and nothing says why"
+    assert decide(status=Status.LOST).sentence == (
+        "the recorder vanished before the job ended, and nothing says why"
+    )
     assert decide(status=Status.RUNNING).sentence == "the run still goes on"
 
 
@@ -277,3 +280,23 @@ def test_an_exit_status_of_the_shells_says_what_went_wrong_inside() -> None:
         "a command that the job needs cannot be executed: it is no program, or not allowed to run"
     )
     assert decide(exit_code=3).cause is Cause.UNKNOWN
+
+
+def test_what_is_known_by_a_log_or_by_an_account_is_told_as_such() -> None:
+    log, account = Provenance(origin="log"), Provenance(origin="sacct")
+    failed, well = {"slurm": {"state": "FAILED"}}, {"slurm": {"state": "COMPLETED"}}
+    assert decide(provenance=log).sentence == "the output just ends, and nothing says why"
+    assert decide(provenance=account).sentence == "the imported record tells no end, and nothing says why"
+    assert decide(provenance=account, context=failed).sentence == (
+        "the imported record says FAILED, and nothing says why"
+    )
+    done = [
+        decide(status=Status.COMPLETED, provenance=log),
+        decide(status=Status.COMPLETED, provenance=account, context=well),
+        decide(status=Status.COMPLETED, provenance=account),
+    ]
+    assert [one.evidence[0].sentence for one in done] == [
+        "the output shows that the job came to its end",
+        "the imported record says COMPLETED",
+        "the imported record came to its end",
+    ]
