@@ -11,6 +11,7 @@ _LONGEST_QUOTE = 300
 _FEW = 3
 _SHELL_BASE = 128
 _OWN = "jobmeter"
+_OUT_OF_MEMORY = "OUT_OF_MEMORY"
 _TEXTS = frozenset(("cloudbuild", "log"))
 _SIGNALS = {
     1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
@@ -50,8 +51,17 @@ def is_text(run: Run) -> bool:
 def accounted_state(run: Run) -> str | None:
     """Give the state that a scheduler's imported account names, in one word."""
     slurm = run.context.get("slurm")
-    told = run.context.get("state") or (slurm.get("state") if isinstance(slurm, dict) else None)
-    return told.split(" ")[0].rstrip("+").upper() if isinstance(told, str) and told else None
+    account = slurm if isinstance(slurm, dict) else {}
+    steps = account.get("steps")
+    # a step that ran out of memory says more than the row of its job, which may have been cancelled for it
+    for step in steps if isinstance(steps, list | tuple) else ():
+        if isinstance(step, dict) and _one_word(step.get("state")) == _OUT_OF_MEMORY:
+            return _OUT_OF_MEMORY
+    return _one_word(run.context.get("state") or account.get("state"))
+
+
+def _one_word(state: object) -> str | None:
+    return state.split(" ")[0].rstrip("+").upper() if isinstance(state, str) and state else None
 
 
 def went_wrong(view: RunView) -> bool:

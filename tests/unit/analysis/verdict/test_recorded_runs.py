@@ -300,3 +300,12 @@ def test_what_is_known_by_a_log_or_by_an_account_is_told_as_such() -> None:
         "the imported record says COMPLETED",
         "the imported record came to its end",
     ]
+
+
+def test_a_step_that_ran_out_of_memory_explains_why_its_job_was_cancelled() -> None:
+    steps = [{"step": "batch", "state": "OUT_OF_MEMORY"}, {"step": "extern", "state": "COMPLETED"}]
+    account = {"slurm": {"state": "CANCELLED by 2000886", "steps": steps}}
+    found = decide(status=Status.KILLED, context=account, provenance=Provenance(origin="sacct"))
+    assert found.cause is Cause.OOM_CGROUP
+    odd = {"slurm": {"state": "TIMEOUT", "steps": ["batch", {"state": None}]}}
+    assert decide(context=odd, provenance=Provenance(origin="sacct")).cause is Cause.TIMEOUT
