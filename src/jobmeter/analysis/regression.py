@@ -26,7 +26,7 @@ WINDOW = 5
 LEAST_SHARE = 0.03
 """Of the usual value: less is no change anybody acts on."""
 _DRAWS = 2000
-_WORSE_QUANTILE, _BETTER_QUANTILE = 0.991, 0.995
+_WORSE_QUANTILE, _BETTER_QUANTILE = 0.99, 0.995
 """An improvement that is none would make the next usual run look worse: it must be surer."""
 _FEW = 6.0
 _MOST_LIKENESS = 0.8

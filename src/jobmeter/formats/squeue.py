@@ -19,7 +19,8 @@ _ALIASES = {
     "a": "account", "account": "account", "array_id": "array", "cpu": "cpus", "cpus": "cpus", "id": "jobid",
     "jobid": "jobid", "job_id": "jobid", "mem": "memory", "min_memory": "memory", "name": "name", "nodelist": "nodes",
     "nodelist(reason)": "nodes", "nodes": "node_count", "p": "partition", "partition": "partition", "r": "nodes",
-    "st": "state", "state": "state", "time": "elapsed", "time_limi": "time_limit", "time_limit": "time_limit", "u": "user", "user": "user",
+    "st": "state", "state": "state", "time": "elapsed", "time_limi": "time_limit", "time_limit": "time_limit",
+    "u": "user", "user": "user",
 }  # fmt: skip
 """Column names of the table and of hand-made formats to one word each."""
 

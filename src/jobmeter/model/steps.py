@@ -65,7 +65,7 @@ class StepTable:
 
     def _cells(self) -> Iterable[dict[str, Number]]:
         if self.columns and all(column.rows is None for column in self.columns.values()):
-            # one by one: a million dicts at once cost a gigabyte and the collector's time
+            # one by one: a million dicts at once cost memory and the collector's time
             names = tuple(self.columns)
             values = zip(*[column.values for column in self.columns.values()], strict=True)
             return (dict(zip(names, row, strict=True)) for row in values)
