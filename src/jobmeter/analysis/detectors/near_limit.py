@@ -12,7 +12,7 @@ from jobmeter.analysis import peaks, readings
 from jobmeter.analysis.peaks import Peak
 from jobmeter.model import units
 from jobmeter.model.report import Evidence, Finding, Severity
-from jobmeter.model.run import Run, Value
+from jobmeter.model.run import Run, Status, Value
 from jobmeter.model.view import RunView
 
 
@@ -26,10 +26,18 @@ def detect(view: RunView) -> Iterable[Finding]:
     ratio = peak.size_bytes / limit
     if ratio < warning:
         return
-    yield _finding(view.run, peak, limit, Severity.CRITICAL if ratio >= critical else Severity.WARNING)
+    is_critical = ratio >= critical and not _was_not_held(view.run, ratio)
+    yield _finding(view.run, peak, limit, Severity.CRITICAL if is_critical else Severity.WARNING)
 
 
-def _cache(peak: Peak) -> str:
+def _was_not_held(run: Run, ratio: float) -> bool:
+    """Tell whether the limit was passed and nothing came of it: schedulers do not always enforce a request."""
+    return ratio > 1 and run.status is Status.COMPLETED
+
+
+def _remark(run: Run, peak: Peak, ratio: float) -> str:
+    if _was_not_held(run, ratio):
+        return "; nobody held it to that"
     return "; page cache is not counted" if peak.key.startswith("cgroup_") else ""
 
 
@@ -53,7 +61,7 @@ def _finding(run: Run, peak: Peak, limit: int, severity: Severity) -> Finding:
     return Finding(
         detector="near_limit",
         severity=severity,
-        sentence=f"the job needed {held} of the {allowed} of memory {whose}, {share}{_cache(peak)}",
+        sentence=f"the job needed {held} of the {allowed} of memory {whose}, {share}{_remark(run, peak, ratio)}",
         key=peak.key,
         begin=peak.moment,
         end=peak.moment,

@@ -74,7 +74,7 @@ def _less(case: Case, asked: configs.Setting, limit: float, wall: float) -> Iter
 def _written(asked: configs.Setting, seconds: float) -> str | int:
     """Write a time as Slurm reads it, in seconds for everyone else."""
     seconds = min(seconds, _LONGEST)
-    return asking.slurm_time(seconds) if asked.path == Asked.TIME.value else ceil(seconds / 60) * 60
+    return asking.slurm_time(seconds) if asked.path == Asked.TIME.value else ceil(seconds)
 
 
 def _share_done(case: Case) -> float | None:

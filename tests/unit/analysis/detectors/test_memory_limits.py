@@ -5,7 +5,7 @@ import pytest
 from jobmeter.analysis import peaks
 from jobmeter.analysis.detectors import memory_pressure, near_limit, swap
 from jobmeter.model.report import Finding, Severity
-from jobmeter.model.run import Headline, Limits
+from jobmeter.model.run import Headline, Limits, Status
 from jobmeter.model.view import RunView
 from support import curves, views
 
@@ -77,6 +77,15 @@ def test_an_imported_run_is_judged_by_its_headline() -> None:
     assert found.key == "slurm_maxrss"
     assert found.figures["ratio"] == 0.9
     assert "limit_source" not in found.figures
+
+
+def test_a_limit_that_nobody_held_the_job_to_is_no_danger() -> None:
+    passed = curves.run(curves.memory([1019 * MIB]), limits=LIMIT, status=Status.COMPLETED)
+    found = one(near_limit.detect(passed))
+    assert found.severity is Severity.WARNING
+    assert found.sentence.endswith("102 %; nobody held it to that")
+    killed = curves.run(curves.memory([1019 * MIB]), limits=LIMIT, status=Status.KILLED)
+    assert one(near_limit.detect(killed)).severity is Severity.CRITICAL
 
 
 def test_a_machine_that_was_nearly_full_is_named_as_such() -> None:

@@ -160,7 +160,7 @@ def test_a_run_that_was_cut_off_asks_for_the_time_its_steps_need() -> None:
 def test_a_run_that_was_cut_off_without_steps_asks_for_twice_the_time() -> None:
     limit = cases.context({"max_steps": 7}, options={"timeout": 90})
     advice = only("time_request", asked(cause=Cause.TIMEOUT, context=limit, status=Status.CANCELLED))
-    assert (advice.config_path, advice.current_value, advice.recommended_value) == ("--timeout", 120, 180)
+    assert (advice.config_path, advice.current_value, advice.recommended_value) == ("--timeout", 90, 180)
     assert "how much was left is not known" in advice.impact
     assert advised("time_request", asked(cause=Cause.EXCEPTION, context=limit, status=Status.FAILED)) == []
 
