@@ -126,6 +126,12 @@ def cuda_errors(view: RunView) -> list[LogError]:
     return [error for error in view.log_errors if error.signature == "cuda_oom" and not error.survived]
 
 
+def ran_out(view: RunView) -> bool:
+    """Tell whether memory was short at any moment, even where the job went on: there is none to spare then."""
+    short = any(error.signature == "cuda_oom" for error in view.log_errors)
+    return short or any(event.type in ("oom", "oom_kill") for event in view.events)
+
+
 def field(error: LogError, name: str) -> float | None:
     """Give a size that an error message tells."""
     value = error.fields.get(name)

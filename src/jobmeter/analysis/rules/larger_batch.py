@@ -20,7 +20,7 @@ def advise(case: Case) -> Iterable[Recommendation]:
     batch = None if found is None else found.count
     if found is None or batch is None or batch < 1 or room is None or not room.is_comfortable:
         return
-    if run.status is not Status.COMPLETED:
+    if run.status is not Status.COMPLETED or rooms.ran_out(case.view):
         return
     line = fits.by_batch(case.view, room.quantity)
     larger = _larger(line, room, batch)

@@ -20,6 +20,8 @@ def advise(case: Case) -> Iterable[Recommendation]:
     room = rooms.model(case)
     if found is None or found.value is not True or room is None or run.status is not Status.COMPLETED:
         return
+    if rooms.ran_out(case.view):
+        return
     after = _memory(case, room)
     if room.used_ratio > _PLENTY if after is None else after.high > rooms.TIGHT * room.limit_bytes:
         return

@@ -7,8 +7,9 @@ import pytest
 from jobmeter.analysis import engine, rooms
 from jobmeter.analysis.case import Case
 from jobmeter.model import roles
-from jobmeter.model.report import Cause, Severity
+from jobmeter.model.report import Cause, LogError, Severity
 from jobmeter.model.run import Run, Status
+from jobmeter.model.view import Event
 from support import cases
 from support.cases import advised, only
 from support.views import GIB
@@ -296,6 +297,24 @@ def test_only_a_run_that_ended_well_is_told_to_use_more() -> None:
     failed = on_gpu(cases.gpu_series(20), 20, config, status=Status.FAILED)
     assert advised("no_checkpointing", failed) == []
     assert advised("larger_batch", failed) == []
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"events": (Event(timestamp=1.0, type="oom"),)},
+        {
+            "log_errors": (
+                LogError(level="WARNING", type="x", message="y", signature="cuda_oom", survived=True),
+            )
+        },
+    ],
+)
+def test_a_run_that_was_short_of_memory_for_a_moment_is_not_told_to_use_more(told: dict[str, object]) -> None:
+    config = cases.TRAINER | {"gradient_checkpointing": True}
+    short = on_gpu(cases.gpu_series(20), 20, config, told=told)
+    assert advised("no_checkpointing", short) == []
+    assert advised("larger_batch", short) == []
 
 
 def test_a_lower_resolution_takes_the_square_of_it() -> None:
