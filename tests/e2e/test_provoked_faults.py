@@ -301,6 +301,6 @@ while time.monotonic() < end:
 
 def test_a_job_that_waits_for_memory(home: Home, memory_limit: str, tmp_path: Path) -> None:
     words = (*OFTEN, *PYTHON, THRASH, str(tmp_path / "large"))
-    said = provoke(home, *words, preexec_fn=faults.inside(memory_limit))
+    said = provoke(Home(home.path, traced=False), *words, preexec_fn=faults.inside(memory_limit))
     found = said.finding("memory_pressure")
     assert (said.cause, found["severity"]) == ("completed", "warning")
