@@ -132,9 +132,12 @@ def load_json(text: bytes) -> object:
 
 def load_yaml(text: bytes) -> object:
     """Read a YAML document; None where it is none."""
-    import site
+    import sys
 
-    site.main()  # recording goes without installed packages until one is needed
+    if sys.flags.no_site:
+        import site
+
+        site.main()  # recording goes without installed packages until one is needed
     try:
         from ruamel.yaml import YAML
         from ruamel.yaml.error import YAMLError
