@@ -76,8 +76,9 @@ def told(steps: Steps) -> Iterator[Loss]:
 
 
 def of_training(steps: Steps) -> Loss | None:
-    """Give the training's own loss, of the lowest rank."""
-    return next((loss for loss in told(steps) if not loss.is_evaluation), None)
+    """Give the training's own loss, of the lowest rank, without what is not a number."""
+    own = next((loss for loss in told(steps) if not loss.is_evaluation), None)
+    return None if own is None else own.numbers()
 
 
 def parts(loss: Loss, least: int) -> Parts | None:

@@ -72,6 +72,17 @@ def format_metric(number: float) -> str:
     return f"{number:,.0f}" if 1e4 <= abs(number) < 1e15 else f"{number:.4g}"
 
 
+def format_amount(value: float, unit: str) -> str:
+    """Render a figure that may be a metric of a training: its unit is a word, and often none."""
+    match unit:
+        case Unit.BYTES.value:
+            return format_bytes(value)
+        case Unit.SECONDS.value:
+            return format_seconds(value)
+        case _:
+            return format_metric(value)
+
+
 def format_value(value: float | str, unit: Unit) -> str:
     """Render a stored value in its unit; text is passed through."""
     if isinstance(value, str):

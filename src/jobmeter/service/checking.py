@@ -107,13 +107,7 @@ def signed(percent: float | None) -> str:
 
 def show(key: str, value: float) -> str:
     """Write a number of a key for people."""
-    match check_limits.unit_of(key):
-        case "bytes":
-            return units.format_bytes(value)
-        case "seconds":
-            return units.format_seconds(value)
-        case _:
-            return units.format_metric(value)
+    return units.format_amount(value, check_limits.unit_of(key))
 
 
 def _required(run: Run, key: str) -> float:

@@ -17,24 +17,8 @@ from jobmeter.formats import (
     slurm_keys,
     squeue,
 )
-from jobmeter.model.imported import Imported
-from jobmeter.model.run import Run, Status
-
-
-def written(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_bytes(text.encode())
-    return path
-
-
-def read(path: Path, format_name: str) -> list[Imported]:
-    assert formats.recognise(path) == format_name
-    return list(formats.load(format_name).parse(path))
-
-
-def only(path: Path, format_name: str) -> Run:
-    (found,) = read(path, format_name)
-    return found.run
+from jobmeter.model.run import Status
+from support.foreign import only, read, written
 
 
 @pytest.mark.parametrize(

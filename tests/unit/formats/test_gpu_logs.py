@@ -19,12 +19,7 @@ from jobmeter.formats import (
 from jobmeter.model.imported import Imported
 from jobmeter.model.view import Window
 from jobmeter.probes import nvsmitext, rocmtext
-
-
-def written(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_bytes(text.encode())
-    return path
+from support.foreign import written
 
 
 def read(path: Path, format_name: str) -> Imported:

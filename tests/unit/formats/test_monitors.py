@@ -3,26 +3,8 @@
 import json
 from pathlib import Path
 
-from jobmeter import formats
 from jobmeter.formats import power_csv, rapl_csv
-from jobmeter.model.imported import Imported
-from jobmeter.model.run import Run
-
-
-def written(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_bytes(text.encode())
-    return path
-
-
-def read(path: Path, format_name: str) -> list[Imported]:
-    assert formats.recognise(path) == format_name
-    return list(formats.load(format_name).parse(path))
-
-
-def only(path: Path, format_name: str) -> Run:
-    (found,) = read(path, format_name)
-    return found.run
+from support.foreign import read, written
 
 
 def test_power_columns_in_a_unit_they_can_be_in_are_converted(tmp_path: Path) -> None:

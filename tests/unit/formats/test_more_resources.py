@@ -2,21 +2,9 @@
 
 from pathlib import Path
 
-from jobmeter import formats
-from jobmeter.model.imported import Imported
+from support.foreign import read, written
 
 GIB = 1 << 30
-
-
-def written(folder: Path, name: str, text: str, encoding: str = "utf-8") -> Path:
-    path = folder / name
-    path.write_bytes(text.encode(encoding))
-    return path
-
-
-def read(path: Path, format_name: str) -> list[Imported]:
-    assert formats.recognise(path) == format_name
-    return list(formats.load(format_name).parse(path))
 
 
 QUERY = """

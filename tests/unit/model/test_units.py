@@ -137,3 +137,8 @@ def test_what_is_not_finite_is_shown_as_it_is() -> None:
 )
 def test_what_a_training_logged_has_four_digits(value: float, shown: str) -> None:
     assert units.format_metric(value) == shown
+
+
+def test_an_amount_is_written_in_the_unit_it_names() -> None:
+    amounts = [units.format_amount(2048, unit) for unit in ("bytes", "seconds", "")]
+    assert amounts == ["2 KiB", "34 min 08 s", "2,048"]

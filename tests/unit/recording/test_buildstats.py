@@ -7,19 +7,7 @@ import pytest
 
 from jobmeter.config import options
 from jobmeter.recording.buildstats import BuildStats
-
-
-class FakeClock:
-    """A clock that stands until it is told to move on."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def wall(self) -> float:
-        return 1763089814.0 + self.now - 1000.0
+from support.clocks import FakeClock
 
 
 class Host:
@@ -39,7 +27,7 @@ class Host:
 
 @pytest.fixture
 def clock() -> FakeClock:
-    return FakeClock()
+    return FakeClock(wall=1763089814.0)
 
 
 @pytest.fixture

@@ -3,19 +3,7 @@
 import time
 
 from jobmeter.recording.clock import Cadence, SystemClock, Timing
-
-
-class FakeClock:
-    """A clock that stands until it is told to go on."""
-
-    def __init__(self, now: float = 1000.0) -> None:
-        self.now = now
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def wall(self) -> float:
-        return self.now + 1_700_000_000
+from support.clocks import FakeClock
 
 
 def moments(cadence: Cadence, count: int, late: float = 0.0) -> list[float]:

@@ -18,6 +18,7 @@ from jobmeter.recording.selection import Selection
 from jobmeter.runfolder.writer import RunFolder
 from support import broken_source
 from support.broken_source import BrokenSource
+from support.clocks import FakeClock
 
 
 class Scripted:
@@ -43,19 +44,6 @@ SCRIPTED = (
     ),
     Measurement("cgroup_used", Kind.COUNTER, Unit.SECONDS, Scope.JOB, (Reduce.DELTA,), (Stat.TOTAL,), "x"),
 )
-
-
-class FakeClock:
-    """A clock that goes on by a second at every look at the wall."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def wall(self) -> float:
-        return self.now
 
 
 class Scene:

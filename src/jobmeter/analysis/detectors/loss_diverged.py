@@ -49,11 +49,10 @@ class Divergence:
 def detect(view: RunView) -> Iterable[Finding]:
     """Tell whether the loss went up for good."""
     loss = losses.of_training(view.steps)
-    told = None if loss is None else loss.numbers()
-    cut = None if told is None else losses.parts(told, FEWEST_VALUES)
+    cut = None if loss is None else losses.parts(loss, FEWEST_VALUES)
     found = None if cut is None else diverging(cut)
-    if told is not None and found is not None:
-        yield _finding(told, found)
+    if loss is not None and found is not None:
+        yield _finding(loss, found)
 
 
 def diverging(cut: Parts) -> Divergence | None:

@@ -41,10 +41,9 @@ class Plateau:
 def detect(view: RunView) -> Iterable[Finding]:
     """Tell since when the loss does not fall any more."""
     loss = losses.of_training(view.steps)
-    plain = None if loss is None else loss.numbers()
-    found = None if plain is None else flat(plain)
-    if plain is not None and found is not None:
-        yield _finding(plain, found)
+    found = None if loss is None else flat(loss)
+    if loss is not None and found is not None:
+        yield _finding(loss, found)
 
 
 def flat(loss: Loss) -> Plateau | None:

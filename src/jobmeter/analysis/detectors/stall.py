@@ -10,7 +10,7 @@ processes of others (a database, a container daemon).
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -206,17 +206,8 @@ def _slow_step(told: progress.Progress, place: int, usual: float) -> Finding:
         f"step {int(told.steps[place + 1])} took {units.format_seconds(end - begin)}, "
         f"usually it is {units.format_seconds(usual)}"
     )
-    figures: dict[str, Value] = {"seconds": round(end - begin, 1), "usual_seconds": usual, "at_end": 0}
-    return Finding(
-        detector="stall",
-        severity=Severity.WARNING,
-        sentence=sentence,
-        key="step",
-        begin=begin,
-        end=end,
-        rank=told.rank,
-        figures=figures | {"step": int(told.steps[place + 1])},
-    )
+    figures: dict[str, Value] = {"usual_seconds": usual, "at_end": 0, "step": int(told.steps[place + 1])}
+    return _of_steps(told, (begin, end), Severity.WARNING, sentence, figures)
 
 
 def _steps_stopped(view: RunView, told: progress.Progress, ended_at: float, usual: float) -> Finding:
@@ -225,15 +216,26 @@ def _steps_stopped(view: RunView, told: progress.Progress, ended_at: float, usua
         f"no step came for the last {units.format_seconds(ended_at - begin)} after step {int(told.steps[-1])}; "
         f"before, one took {units.format_seconds(usual)}"
     )
-    figures: dict[str, Value] = {"seconds": round(ended_at - begin, 1), "usual_seconds": usual, "at_end": 1}
+    figures: dict[str, Value] = {"usual_seconds": usual, "at_end": 1, "step": int(told.steps[-1])}
+    found = _of_steps(told, (begin, ended_at), Severity.CRITICAL, sentence, figures)
+    return replace(found, evidence=tuple(_witnesses(view.events, begin, ended_at)))
+
+
+def _of_steps(
+    told: progress.Progress,
+    span: tuple[float, float],
+    severity: Severity,
+    sentence: str,
+    figures: dict[str, Value],
+) -> Finding:
+    begin, end = span
     return Finding(
         detector="stall",
-        severity=Severity.CRITICAL,
+        severity=severity,
         sentence=sentence,
         key="step",
         begin=begin,
-        end=ended_at,
+        end=end,
         rank=told.rank,
-        evidence=tuple(_witnesses(view.events, begin, ended_at)),
-        figures=figures | {"step": int(told.steps[-1])},
+        figures={"seconds": round(end - begin, 1), **figures},
     )

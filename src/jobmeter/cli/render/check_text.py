@@ -57,15 +57,7 @@ def _row(one: Checked) -> str:
 
 
 def _amount(one: Checked, value: float | None) -> str:
-    if value is None:
-        return ""
-    match one.unit:
-        case "bytes":
-            return units.format_bytes(value)
-        case "seconds":
-            return units.format_seconds(value)
-        case _:
-            return units.format_metric(value)
+    return "" if value is None else units.format_amount(value, one.unit)
 
 
 def _escaped(words: str) -> str:

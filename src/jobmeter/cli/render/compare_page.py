@@ -58,20 +58,10 @@ def _figures(figures: Sequence[Figure]) -> Iterator[list[Cell]]:
         cells = [Cell(one.key)]
         for place, value in enumerate(one.values):
             best = place == one.winner
-            shown = UNKNOWN if value is None else _amount(one.unit, value)
+            shown = UNKNOWN if value is None else units.format_amount(value, one.unit)
             cells.append(Cell(f"{shown} *" if best else f"{shown}  ", Style.GOOD if best else Style.PLAIN))
         change = one.changes[-1]
         yield [*cells, Cell(UNKNOWN if change is None else f"{change:+.1f} %")]
-
-
-def _amount(unit: str, value: float) -> str:
-    match unit:
-        case "bytes":
-            return units.format_bytes(value)
-        case "seconds":
-            return units.format_seconds(value)
-        case _:
-            return units.format_metric(value)
 
 
 def _differences(found: Sequence[Difference]) -> list[list[Cell]]:
