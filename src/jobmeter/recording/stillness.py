@@ -1,9 +1,9 @@
 """Notices that a job stands still, and has its processes looked at while they do.
 
 Still means next to no CPU, no reading or writing and no GPU, for `--stall-seconds`. While a job works this
-adds up what is known of it already; what looks at processes is imported when there is something to look at. Each stall is
-told once, as event `stall`, and its end as `stall_over`. What can mislead: a job that waits for a remote
-service stands still too, and one that never worked (`sleep`) is told as such.
+adds up what is known of it already; what looks at processes is imported when there is something to look at.
+Each stall is told once, as event `stall`, and its end as `stall_over`. What can mislead: a job that waits for
+a remote service stands still too, and one that never worked (`sleep`) is told as such.
 """
 
 TYPE_CHECKING = False
