@@ -23,8 +23,8 @@ _HOST_SECONDS, _IDLE_SECONDS = 0.95, 4.95
 """However fast a job is sampled, the machine as a whole is looked at once a second; everything is looked at every
 five while no process of the job runs."""
 
-_OF_THE_JOB = ("cgroup", "wait")
-"""Sources that can only change when a process of the job runs; `proc` knows by itself who moved."""
+_OF_THE_JOB = ("cgroup", "netns", "proc", "wait")
+"""Sources that only change when a process of the job runs, or, as memory taken away, may be told seconds later."""
 _OF_THE_PROCESSES = ("proc", "wait")
 """Sources that tell what the look at the processes found."""
 
@@ -49,6 +49,7 @@ class Sampler:
         "_said_gauges",
         "_sources",
         "_stamps",
+        "_still",
         "_witnesses",
         "attribution",
         "definitions",
@@ -83,6 +84,8 @@ class Sampler:
         }
         self._said: dict[str, list[Reading]] = {}
         self._said_gauges: dict[str, list[Reading]] = {}
+        self._still: str | None = None
+        """The line of an idle job without its times, as long as it would come out the same again."""
         self._stamps = writer.Stamps()
         self._job_window = windows.Buffer(self.definitions, self._starts_at_zero, timing.began)
         self._process_window = windows.Buffer(self.definitions, self._starts_at_zero, timing.began)
@@ -106,14 +109,16 @@ class Sampler:
         if not self.samples and not self._job.ours:
             self.attribution.begin(self._job.processes.values())
         self.attribution.update(self._job.processes.values())
+        due = [name for name in self._sources if reporting or self._is_due(name, now)]
+        again = None if due or self._job_window.samples else self._still
         for name, source in list(self._sources.items()):
-            if reporting or self._is_due(name, now):
+            if name in due:
                 self._read(name, source)
             else:
-                self._repeat(name)
+                self._repeat(name, fold=again is None)
         self.samples += 1
         self._process_window.samples += 1
-        self._write_job_line()
+        self._write_job_line(again, idle=not due)
         if reporting:
             self._report(now)
 
@@ -125,12 +130,12 @@ class Sampler:
             return now >= self._read_at[name] + _IDLE_SECONDS
         return name in _OF_THE_JOB or now >= self._read_at[name] + _HOST_SECONDS
 
-    def _repeat(self, name: str) -> None:
+    def _repeat(self, name: str, *, fold: bool) -> None:
         """What a source of an idle job said still stands; the machine as a whole is left out."""
         if name not in _OF_THE_JOB:
             return
         readings = self._said.get(name, [])
-        self._job_window.add(name, self._clock.monotonic(), readings)
+        self._job_window.add(name, self._clock.monotonic(), readings if fold else ())
         gauges = self._said_gauges.get(name)
         if gauges is None:
             gauges = [one for one in readings if self.definitions[one[0]].kind is Kind.GAUGE]
@@ -152,12 +157,19 @@ class Sampler:
         job_readings = [reading for reading in readings if reading[0] in self._job_keys]
         if name in self._read_at:
             self._read_at[name] = at
-            self._said[name] = job_readings
-            self._said_gauges.pop(name, None)
+            self._note(name, job_readings)
         self._job_window.add(name, at, job_readings)
         self.summary.add(job_readings)
         if len(job_readings) < len(readings):
             self._process_window.add(name, at, [r for r in readings if r[0] not in self._job_keys])
+
+    def _note(self, name: str, readings: "list[Reading]") -> None:
+        """Remember what a source said, for as long as the job is idle."""
+        if readings != self._said.get(name):
+            self._said[name] = readings
+            self._said_gauges.pop(name, None)
+            if name in _OF_THE_JOB:
+                self._still = None
 
     def _listen(self, witness: "Witness") -> None:
         """Write down what a source has to say besides numbers."""
@@ -189,34 +201,40 @@ class Sampler:
 
     def _failed(self, name: str, error: str) -> None:
         self._failures[name] = self._failures.get(name, 0) + 1
+        self._still = None
         if self._failures[name] == 1:
             self._on_event("source_failed", {"source": name, "error": error})
         if self._failures[name] >= _FAILURES_ALLOWED and name in self._sources:
             self._witnesses.pop(name, None)
             self._close(name, self._sources.pop(name))
 
-    def _write_job_line(self) -> None:
+    def _write_job_line(self, again: str | None, *, idle: bool) -> None:
         window = self._job_window
         window.samples += 1
-        folded = window.fold()
-        if self._write(folded, window):
+        folded: windows.Folded = {} if again is not None else window.fold()
+        text = again or usageline.measurements(folded)
+        if idle and window.samples == 1:
+            self._still = text
+        if self._write(text, window):
             window.commit(folded)
 
     def _report(self, now: float) -> None:
         self._next_report = max(self._next_report + self._report_interval, now)
         window = self._process_window
         listed = windows.top_instances(_moved_only(window.fold()))
-        if self._write(listed, window):
+        if self._write(usageline.measurements(listed), window):
             window.commit(listed)
         alive = {process.instance for process in self._job.processes.values()}
         window.forget(alive)
         self.attribution.forget(alive)
 
-    def _write(self, folded: "windows.Folded", window: windows.Buffer) -> bool:
-        if not folded:
+    def _write(self, measurements: str, window: windows.Buffer) -> bool:
+        if not measurements:
             return True
         stamp = self._stamps.at(self._clock.wall())
-        return self._folder.usage.append_line(usageline.encode(stamp, window.samples, window.clock(), folded))
+        return self._folder.usage.append_line(
+            usageline.line(stamp, window.samples, window.clock(), measurements)
+        )
 
     def close(self) -> None:
         """Give the sources back what they hold."""

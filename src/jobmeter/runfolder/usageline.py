@@ -16,14 +16,20 @@ def encode(
     values: "Mapping[tuple[str, str], Value]",
 ) -> str:
     """Render a window: when it was, what time each source covers, and its values by key and instance."""
+    return line(stamp, num_samples, clock, measurements(values))
+
+
+def line(stamp: str, num_samples: int, clock: "Mapping[str, tuple[float, float]]", rendered: str) -> str:
+    """Put the times of a window in front of its values."""
     spans = ", ".join([f'"{source}": [{begin:.6f}, {end:.6f}]' for source, (begin, end) in clock.items()])
     return (
         f'{{"timestamp": "{stamp}", "num_samples": {num_samples}, "clock": {{{spans}}}, '
-        f'"measurements": {{{_measurements(values)}}}}}'
+        f'"measurements": {{{rendered}}}}}'
     )
 
 
-def _measurements(values: "Mapping[tuple[str, str], Value]") -> str:
+def measurements(values: "Mapping[tuple[str, str], Value]") -> str:
+    """Render the values of a window by key and instance."""
     plain: list[str] = []
     by_key: dict[str, list[str]] = {}
     for (key, instance), value in values.items():

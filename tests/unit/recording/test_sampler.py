@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -83,6 +84,9 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
     monkeypatch.setitem(collectors.ALL, "step", "support.broken_source")
     BrokenSource.closed = 0
     process = subprocess.Popen(["sleep", "60"])
+    stat = Path(f"/proc/{process.pid}/stat")
+    while "(sleep) S" not in stat.read_text():
+        time.sleep(0.005)
     made = Scene(tmp_path, process.pid)
     yield made
     made.job.close()
@@ -202,5 +206,56 @@ def test_what_an_idle_job_said_stands_in_every_line_and_weighs_in_the_mean(
         "cgroup_peak_level": 30,
         "cgroup_used": 1.5,
     }
+    other.folder.close()
+    other.job.close()
+
+
+def test_an_idle_job_says_the_same_again_each_time_for_a_span_of_its_own(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(collectors.ALL, "cgroup", __name__)
+    said = [("cgroup_level", "", 10), ("cgroup_used", "", 2.5)]
+    Scripted.script = [said, list(said), [("cgroup_level", "", 11), ("cgroup_used", "", 2.5)]]
+    other = Scene(tmp_path / "other", scene.job.pid, SCRIPTED)
+    (tmp_path / "other").mkdir()
+    for seconds in (1, 1, 1, 5, 1, 1, 1):
+        other.clock.now += seconds
+        other.sampler.sample()
+    lines = other.lines()
+    assert [line["measurements"] for line in lines[1:]] == [
+        *[{"cgroup_level": 10, "cgroup_used": 0}] * 4,
+        *[{"cgroup_level": 11, "cgroup_used": 0}] * 2,
+    ]
+    assert [line["clock"] for line in lines] == [
+        {"cgroup": [1000.0 + begin, 1000.0 + end]}
+        for begin, end in ((0, 1), (1, 2), (2, 3), (3, 8), (8, 9), (9, 10), (10, 11))
+    ]
+    assert {line["num_samples"] for line in lines} == {1}
+    other.sampler.close()
+    other.folder.close()
+    other.job.close()
+
+
+def test_what_an_idle_job_could_not_write_is_in_its_next_line(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(collectors.ALL, "cgroup", __name__)
+    Scripted.script = [[("cgroup_level", "", 10), ("cgroup_used", "", 2.5)]]
+    other = Scene(tmp_path / "other", scene.job.pid, SCRIPTED)
+    path = Path(str(other.folder.file("usage.jsonl")))
+    path.mkdir(parents=True)
+    for _ in range(3):
+        other.clock.now += 1
+        other.sampler.sample()
+    path.rmdir()
+    for _ in range(2):
+        other.clock.now += 1
+        other.sampler.sample()
+    first, second = other.lines()
+    assert (first["num_samples"], first["clock"]) == (4, {"cgroup": [1000.0, 1004.0]})
+    assert first["measurements"] == {"cgroup_level": 10, "cgroup_used": 0}
+    assert (second["num_samples"], second["clock"]) == (1, {"cgroup": [1004.0, 1005.0]})
+    assert second["measurements"] == {"cgroup_level": 10, "cgroup_used": 0}
+    other.sampler.close()
     other.folder.close()
     other.job.close()
