@@ -55,25 +55,29 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What jobmeter promises, and the best the others reach."""
+    """What jobmeter promises, beside the best that another tool reached on the machine where the bar was set.
+
+    On a slower machine both grow: `most / peer` is the bar as a ratio, which travels.
+    """
 
     what: str
     most: float
+    peer: float
     unit: str
     measurement: str
     key: str
 
 
 BARS = (
-    Bar("log, burst, median", 5.0, "µs", "burst", "median_us"),
-    Bar("log, burst, p99", 20.0, "µs", "burst", "p99_us"),
-    Bar("log inside a 5 ms step", 15.0, "µs", "step", "median_us"),
-    Bar("slowdown of that step", 0.3, "%", "step", "slowdown_percent"),
-    Bar("import + init", 0.15, "s CPU", "startup", "cpu_seconds"),
-    Bar("memory added", 10.0, "MB", "startup", "rss_megabytes"),
-    Bar("100,000 steps until durable", 1.5, "s CPU", "bulk", "cpu_seconds"),
-    Bar("100,000 steps in the store", 4.0, "MB", "bulk", "disk_megabytes"),
-    Bar("1,000,000 steps read back", 0.8, "s CPU", "read", "cpu_seconds_million"),
+    Bar("log, burst, median", 5.0, 23.0, "µs", "burst", "median_us"),
+    Bar("log, burst, p99", 20.0, 105.0, "µs", "burst", "p99_us"),
+    Bar("log inside a 5 ms step", 15.0, 87.0, "µs", "step", "median_us"),
+    Bar("slowdown of that step", 0.3, 1.8, "%", "step", "slowdown_percent"),
+    Bar("import + init", 0.15, 0.16, "s CPU", "startup", "cpu_seconds"),
+    Bar("memory added", 10.0, 20.0, "MB", "startup", "rss_megabytes"),
+    Bar("100,000 steps until durable", 1.5, 6.4, "s CPU", "bulk", "cpu_seconds"),
+    Bar("100,000 steps in the store", 4.0, 23.0, "MB", "bulk", "disk_megabytes"),
+    Bar("1,000,000 steps read back", 0.8, 5.9, "s CPU", "read", "cpu_seconds_million"),
 )
 
 
@@ -270,6 +274,7 @@ def bars_table(taken: Sequence[Taken]) -> tuple[str, bool]:
         ]
         kept = bool(found) and median(found) <= bar.most
         passed = passed and kept
+        best = min(others) if others else None
         lines.append(
             [
                 bar.what,
@@ -277,10 +282,21 @@ def bars_table(taken: Sequence[Taken]) -> tuple[str, bool]:
                 f"{bar.most:g}",
                 bar.unit,
                 "kept" if kept else "MISSED",
-                format(min(others), ".3g") if others else "-",
+                format(best, ".3g") if best is not None else "-",
+                tables.ratio(tables.middle(found), best),
+                f"{bar.most / bar.peer:.3f}",
             ]
         )
-    header = ["what", "jobmeter", "bar", "unit", "", "best of the others"]
+    header = [
+        "what",
+        "jobmeter",
+        "bar",
+        "unit",
+        "",
+        "best of the others",
+        "x best of the others",
+        "bar x its best",
+    ]
     return tables.table("jobmeter and its bars", header, lines), passed
 
 
