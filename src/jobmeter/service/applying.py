@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jobmeter.analysis.rules import RULES
-from jobmeter.errors import UsageError
+from jobmeter.errors import UsageError, reason_of
 from jobmeter.model.report import Recommendation, Report
-from jobmeter.service import editing
+from jobmeter.service import editing, whole_files
 
 _LARGEST_BYTES = 8 << 20
 
@@ -96,31 +96,26 @@ def _hint(skipped: Sequence[tuple[Recommendation, str]]) -> str:
 
 def _read(config: str) -> str:
     try:
-        raw = Path(config).read_bytes()
+        with open(config, "rb") as file:
+            raw = file.read(_LARGEST_BYTES + 1)
     except OSError as error:
         raise UsageError(
-            f"cannot read {config}: {error.strerror}", hint="name the config of the job"
+            f"cannot read {config}: {reason_of(error)}", hint="name the config of the job"
         ) from error
+    if len(raw) > _LARGEST_BYTES:
+        raise UsageError(f"{config} is too large for a config", hint="name the config of the job")
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
         raise UsageError(f"{config} is no text", hint="name the config of the job") from error
-    if len(raw) > _LARGEST_BYTES:
-        raise UsageError(f"{config} is too large for a config", hint="name the config of the job")
     return text
 
 
 def _write(config: str, new: str, text: str) -> None:
-    """Put the new text in place whole, with the mode of the old one; what a link leads to is what is written."""
-    target = os.path.realpath(new)
-    unfinished = f"{target}.{os.getpid()}.tmp"
-    try:
-        Path(unfinished).write_bytes(text.encode())
-        os.chmod(unfinished, stat.S_IMODE(os.stat(config).st_mode))
-        os.replace(unfinished, target)
-    except OSError as error:
-        Path(unfinished).unlink(missing_ok=True)
-        raise UsageError(f"cannot write {new}: {error.strerror}", hint="name another file: -o NEW") from error
+    """Put the new text in place whole; a new file gets the mode of the old one."""
+    mode = stat.S_IMODE(os.stat(config).st_mode)
+    with whole_files.writing(Path(new), mode=mode) as file:
+        file.write(text.encode())
 
 
 def _diff(before: str, after: str, config: str, new: str) -> str:

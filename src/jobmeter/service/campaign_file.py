@@ -8,7 +8,6 @@ import errno
 import fcntl
 import json
 import os
-import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -113,20 +112,10 @@ def _put_aside(target: Path, now: float) -> Path:
 
 def _put(target: Path, document: Record) -> None:
     text = msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
-    mode = _mode(target)
     with whole_files.writing(target) as file:
-        if mode is not None:
-            os.fchmod(file.fileno(), mode)
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _mode(target: Path) -> int | None:
-    try:
-        return stat.S_IMODE(target.stat().st_mode)
-    except OSError:
-        return None  # it is new
 
 
 @contextmanager

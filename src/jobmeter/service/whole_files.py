@@ -1,6 +1,10 @@
-"""Files that appear under their name whole or not at all: written beside their place, then renamed."""
+"""Files that appear under their name whole or not at all: written beside their place, then renamed.
+
+What is no file is never replaced by one: `-o /dev/null`, asked for by root, would take the device from the machine.
+"""
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,17 +14,45 @@ from jobmeter.errors import UsageError, reason_of
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file to be filled; a full disk or a forbidden place leaves what stood there as it was."""
-    target = path.resolve()  # a link stays a link
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+def writing(path: Path, *, mode: int | None = None) -> Iterator[BinaryIO]:
+    """Open a file to be filled; a full disk or a forbidden place leaves what stood there as it was.
+
+    A file that is replaced keeps its permissions, a new one has `mode`. A device or a pipe is written to.
+    """
     try:
-        with partial.open("wb") as file:
+        standing = _standing_mode(path)
+        if standing is None or stat.S_ISREG(standing):
+            opened = _replacing(path, mode if standing is None else stat.S_IMODE(standing))
+        else:
+            opened = path.open("wb")
+        with opened as file:
             yield file
-        partial.rename(target)
     except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
         raise UsageError(
             f"cannot write {path}: {reason_of(error)}", hint="name a file in a folder you may write to"
         ) from None
+
+
+def _standing_mode(path: Path) -> int | None:
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+@contextmanager
+def _replacing(path: Path, mode: int | None) -> Iterator[BinaryIO]:
+    target = Path(os.path.realpath(path))  # a link stays a link
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    partial.unlink(
+        missing_ok=True
+    )  # of a process that died under our number, or a trap laid in a shared folder
+    try:
+        with partial.open("xb") as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            yield file
+        partial.rename(target)
+    finally:
+        with suppress(OSError):
+            partial.unlink()  # it is still there only where something went wrong

@@ -141,7 +141,7 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(tmp_path: Path) -> None:
     assert refused(config, new, only=("leak",)).hint == "jobmeter analyze RUN says what it advises"
     config.write_text(YAML)
     nowhere = refused(config, tmp_path / "no" / "new.yml")
-    assert str(nowhere) == f"cannot write {tmp_path / 'no' / 'new.yml'}: No such file or directory"
+    assert str(nowhere) == f"cannot write {tmp_path / 'no' / 'new.yml'}: no such file or directory"
     odd = tmp_path / "config.ini"
     odd.write_text("a = 1")
     assert str(refused(odd, new)) == f"{odd} is no config jobmeter can change"
