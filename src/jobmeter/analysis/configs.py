@@ -89,6 +89,15 @@ def find(run: Run, name: str) -> Setting | None:
     return (in_config or on_command_line) if from_file else (on_command_line or in_config)
 
 
+def values_of(run: Run, name: str) -> list[object]:
+    """Give the value of a setting under every name it has; two of them may say different things."""
+    in_config = [
+        setting.value for _, key, setting in _leaves(run.context.get("config"), "", 0) if key in NAMES[name]
+    ]
+    on_command_line = _on_command_line(run.command, name)
+    return [*in_config, *([] if on_command_line is None else [on_command_line.value])]
+
+
 def canonical(path: str) -> str | None:
     """Tell which setting a path or an option leads to; None for one that is not known."""
     last = re.split(r"[./@]", path.lstrip("-+"))[-1].replace("-", "_").lower()
@@ -116,6 +125,7 @@ def _is_ai_toolkit(tree: object) -> bool:
 
 
 def written(tree: object, name: str) -> Setting | None:
+    """Look a setting up in a config as it stands there, without what a framework takes unasked."""
     leaves = sorted(_leaves(tree, "", 0), key=lambda leaf: leaf[0])
     for alias in NAMES[name]:
         for _, key, setting in leaves:

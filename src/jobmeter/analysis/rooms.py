@@ -54,6 +54,13 @@ class Room:
         return not self.is_exhausted and self.used_ratio < COMFORTABLE
 
     @property
+    def most_bytes(self) -> float:
+        """Give the peak at which it is full: the fullest GPU, or what others hold, ends a job before the sum does."""
+        return (
+            min(self.limit_bytes, self.peak_bytes / self.used_ratio) if self.used_ratio else self.limit_bytes
+        )
+
+    @property
     def words(self) -> str:
         """Name it."""
         return "GPU memory" if self.quantity == GPU_PEAK else "memory"

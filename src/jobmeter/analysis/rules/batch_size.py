@@ -18,7 +18,7 @@ def advise(case: Case) -> Iterable[Recommendation]:
     line = fits.by_batch(case.view, room.quantity)
     smaller = max(1, batch // 2)
     if line is not None:
-        smaller = max(1, min(batch - 1, line.largest(rooms.TIGHT * room.limit_bytes)))
+        smaller = max(1, min(batch - 1, line.largest(rooms.TIGHT * room.most_bytes)))
     after = _after(line, room, smaller / batch, smaller)
     by = "a fit over its runs" if line is not None else "half of it; how much a sample takes is not known yet"
     yield Recommendation(

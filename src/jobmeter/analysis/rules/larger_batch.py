@@ -42,9 +42,8 @@ def advise(case: Case) -> Iterable[Recommendation]:
 
 
 def _larger(line: fits.Line | None, room: rooms.Room, batch: int) -> int:
-    limit = rooms.TIGHT * room.limit_bytes
     if line is not None:
-        return min(2 * batch, line.largest(limit))
+        return min(2 * batch, line.largest(rooms.TIGHT * room.most_bytes))
     # a batch twice as large takes at most twice the memory
     return 2 * batch if 2 * room.used_ratio <= rooms.TIGHT else batch
 

@@ -23,7 +23,7 @@ def advise(case: Case) -> Iterable[Recommendation]:
     if rooms.ran_out(case.view):
         return
     after = _memory(case, room)
-    if room.used_ratio > _PLENTY if after is None else after.high > rooms.TIGHT * room.limit_bytes:
+    if room.used_ratio > _PLENTY if after is None else after.high > rooms.TIGHT * room.most_bytes:
         return
     memory = () if after is None else (advice.bytes_prediction(room, after),)
     yield Recommendation(

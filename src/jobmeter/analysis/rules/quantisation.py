@@ -13,6 +13,9 @@ def advise(case: Case) -> Iterable[Recommendation]:
     room = rooms.model(case)
     if found is None or found.value not in (False, None) or room is None or not room.is_critical:
         return
+    # `load_in_8bit: false` stands beside `load_in_4bit: true`, and the two exclude one another
+    if any(value not in (False, None) for value in configs.values_of(case.view.run, "quantise")):
+        return
     qtype = "qtype: qfloat8" if found.path.endswith("quantize") else f"{found.path}: true"
     yield Recommendation(
         rule="quantisation",

@@ -9,13 +9,14 @@ from jobmeter.model import units
 from jobmeter.model.report import Prediction, Recommendation, Severity
 
 _SHARE, _GRID, _LEAST = 0.75, 64, 128
+_OF_A_DATASET = "datasets["
 
 
 def advise(case: Case) -> Iterable[Recommendation]:
     """Go down to three quarters of the side, on a grid that models like."""
     found = configs.find(case.view.run, "resolution")
     room = rooms.model(case)
-    side = None if found is None else _side(found.value)
+    side = None if found is None else _side(found)
     if found is None or side is None or room is None or not (room.is_tight or room.is_critical):
         return
     smaller = int(_SHARE * side) // _GRID * _GRID
@@ -34,9 +35,11 @@ def advise(case: Case) -> Iterable[Recommendation]:
     )
 
 
-def _side(value: object) -> int | None:
-    """Give the largest side; ai-toolkit has a list of them."""
-    sides = value if isinstance(value, list) else [value]
+def _side(found: configs.Setting) -> int | None:
+    """Give the largest side; ai-toolkit has a list of them, elsewhere a list is a shape that must keep its parts."""
+    sides = found.value if isinstance(found.value, list) else [found.value]
+    if sides is found.value and _OF_A_DATASET not in found.path:
+        return None
     known = [side for side in sides if isinstance(side, int) and not isinstance(side, bool)]
     largest = max(known, default=0)
     return largest if len(known) == len(sides) and _LEAST <= largest <= 1 << 16 else None

@@ -354,6 +354,38 @@ def test_a_fit_says_how_far_a_larger_batch_goes() -> None:
     assert advised("larger_batch", on_gpu(FULL_GPU, 76)) == []
 
 
+def test_a_batch_stays_within_the_fullest_of_several_gpus() -> None:
+    series = [*cases.gpu_series(52), *cases.gpu_series(4, instance="GPU-1")]
+    told = {"history": (earlier(4, 30),)}
+    assert only("larger_batch", on_gpu(series, 56, told=told)).recommended_value == 10  # type: ignore[arg-type]
+    full = [*cases.gpu_series(76), *cases.gpu_series(4, instance="GPU-1")]
+    told = {"history": (earlier(4, 50),)}
+    assert only("batch_size", on_gpu(full, 80, told=told)).recommended_value == 6  # type: ignore[arg-type]
+
+
+def test_a_batch_leaves_a_neighbour_on_the_gpu_what_it_holds() -> None:
+    told = {"history": (earlier(4, 22),)}
+    assert only("batch_size", on_gpu(FULL_GPU, 38, told=told)).recommended_value == 6
+
+
+def test_gpus_that_hold_nothing_can_be_filled() -> None:
+    room = rooms.gpu(on_gpu(cases.gpu_series(0), 1))
+    assert room is not None
+    assert room.most_bytes == 80 * GIB
+
+
+def test_eight_bits_are_not_added_to_four() -> None:
+    both = {"quantization_config": {"load_in_8bit": False, "load_in_4bit": True}}
+    assert advised("quantisation", on_gpu(FULL_GPU, 76, both)) == []
+    command = ("python", "train.py", "--load_in_4bit", "true")
+    assert advised("quantisation", on_gpu(FULL_GPU, 76, {"load_in_8bit": False}, command=command)) == []
+
+
+@pytest.mark.parametrize("shape", [{"input_size": [3, 224, 224]}, {"imgsz": [640, 480]}])
+def test_a_shape_is_not_cut_as_if_it_were_a_list_of_sides(shape: dict[str, object]) -> None:
+    assert advised("resolution", on_gpu(TIGHT_GPU, 70, shape)) == []
+
+
 def test_advice_on_short_memory_comes_in_the_order_of_the_design() -> None:
     crew = [cases.worker(1, 5, roles.MAIN), cases.worker(2, 2), cases.worker(3, 2)]
     case = in_host(9.5, cases.AI_TOOLKIT, processes=crew, status=Status.COMPLETED)
