@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "run",
         metavar="RUN|LOGFILE",
-        help="run id, unique prefix, 'last', a job, a folder, a log file (plain or gzip), or - for standard input",
+        help=f"{common.RUN_HELP}, a log file (plain or gzip), or - for standard input",
     )
     parser.add_argument(
         "--errors",

@@ -22,7 +22,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 _ON_ONE_LINE = json.JSONEncoder(allow_nan=False)
 """Made once: `json.dumps` makes one for every call that asks for strictness."""
-RUN_HELP = "run id, unique prefix, 'last', or a folder"
+RUN_HELP = "run id, unique prefix, 'last', a job or name (its newest run), or a folder"
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:

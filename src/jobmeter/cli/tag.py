@@ -25,7 +25,7 @@ def main(args: argparse.Namespace) -> int:
     tags = parse_tags(args.tags)
     # all that was said of one run goes to that run, whatever `last` is a moment later
     run = runs.find(home, args.run)
-    ref = args.run if "/" in args.run else run.run_id
+    ref = run.folder or run.run_id
     if tags:
         run = lifecycle.tag(home, ref, tags)
     if args.note is not None:

@@ -16,7 +16,7 @@ from jobmeter.errors import StoreError
 from jobmeter.model.report import Report
 from jobmeter.model.run import LIVE, Run, Status
 from jobmeter.model.view import RunView
-from jobmeter.service import analysis_view, notices, rules_digest, runs
+from jobmeter.service import analysis_view, notices, references, rules_digest, runs
 from jobmeter.stores import Store, StoredReport, documents
 
 _WRONG = frozenset((Status.FAILED, Status.KILLED))
@@ -29,7 +29,7 @@ _KEEP_SECONDS = 0.5
 def analyze(home: str, ref: str, *, warn: notices.Warn = notices.to_stderr) -> tuple[RunView, Report]:
     """Analyse a run, a job by its name, or a log without a run."""
     # a pipe such as <(kubectl logs x) is a log too
-    if ref == runs.STDIN or (ref != runs.LAST and os.path.exists(ref) and not os.path.isdir(ref)):
+    if ref == references.STDIN or (ref != references.LAST and os.path.exists(ref) and not os.path.isdir(ref)):
         from jobmeter.service import log_analysis
 
         return log_analysis.analyze(Path(ref))

@@ -3,7 +3,9 @@
 import codecs
 import contextlib
 import dataclasses
+import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,12 +15,19 @@ from jobmeter.formats import log
 from jobmeter.model.report import Report
 from jobmeter.model.steps import Steps
 from jobmeter.model.view import RunView
-from jobmeter.service import log_errors, runs
+from jobmeter.service import log_errors, references
 from jobmeter.stores import stepcolumns
 
 _GZIP = b"\x1f\x8b"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """A text whose lines do not end where the byte of a line's end stands."""
+_EMPTY = "the job wrote nothing there: it may have printed to stderr, which 2>&1 adds"
+_PIPE = "a named pipe"
+_KINDS = {stat.S_IFIFO: _PIPE, stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+_DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
+"""Where a shell lays what `<(command)` prints."""
+_KERNEL = ("/proc", "/sys", "/sys/kernel/debug", "/sys/kernel/tracing")
+"""A read of such a file may wait for the next message, and take it away from others."""
 
 
 def analyze(path: Path) -> tuple[RunView, Report]:
@@ -34,29 +43,50 @@ def view(
 ) -> RunView:
     """Show a log as a run of which only the output is known, as far as its first and last bytes tell."""
     try:
+        _require_end(path)
         with _readable(path) as plain:
+            if not plain.stat().st_size:
+                raise UsageError(f"{_shown(path)} is empty", hint=_EMPTY)
             return _view(path, plain, first_bytes, last_bytes)
     except OSError as error:
         raise UsageError(f"cannot read {_shown(path)}: {reason_of(error)}") from None
 
 
 def _shown(path: Path) -> str:
-    return "standard input" if str(path) == runs.STDIN else str(path)
+    return "standard input" if _is_stdin(path) else str(path)
+
+
+def _is_stdin(path: Path) -> bool:
+    return str(path) in (references.STDIN, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+
+
+def _require_end(path: Path) -> None:
+    """Refuse what may never end or never begin: devices, sockets, pipes with a name, files of the kernel."""
+    status = os.fstat(0) if _is_stdin(path) else path.stat()
+    is_given = _is_stdin(path) or str(path.parent) in _DESCRIPTORS
+    if (is_given and not stat.S_ISREG(status.st_mode)) or str(path) == os.devnull:
+        return
+    kind = _KINDS.get(stat.S_IFMT(status.st_mode))
+    if kind is None and any(
+        os.path.ismount(root) and os.stat(root).st_dev == status.st_dev for root in _KERNEL
+    ):
+        kind = "a file of the kernel"
+    if kind is not None:
+        hint = (
+            f"pipe it in: cat {path} | jobmeter analyze -"
+            if kind == _PIPE
+            else "copy what you mean into a file"
+        )
+        raise UsageError(f"{_shown(path)} is {kind}, and may never end", hint=hint)
 
 
 @contextlib.contextmanager
 def _readable(path: Path) -> Iterator[Path]:
     """Give a plain file, which can be walked over more than once: what is piped or compressed is laid out beside."""
-    if str(path) == runs.STDIN or not path.is_file():
+    if _is_stdin(path) or not path.is_file():
         with tempfile.NamedTemporaryFile(prefix="jobmeter-log-") as piped:
-            with open(
-                0 if str(path) == runs.STDIN else path, "rb", closefd=str(path) != runs.STDIN
-            ) as source:
+            with open(0 if _is_stdin(path) else path, "rb", closefd=not _is_stdin(path)) as source:
                 shutil.copyfileobj(source, piped)
-            if not piped.tell():
-                raise UsageError(
-                    f"{_shown(path)} is empty", hint="a job may have printed to stderr: add 2>&1"
-                )
             piped.flush()
             with _readable(Path(piped.name)) as found:
                 yield found
@@ -106,6 +136,6 @@ def _view(path: Path, readable: Path, first_bytes: int, last_bytes: int) -> RunV
         stepcolumns.table(stream, streams[stream]) for stream in sorted(streams, key=stepcolumns.placing)
     ]
     # nobody recorded it: it goes by the name of its file
-    name = _shown(path) if str(path) == runs.STDIN else path.name
-    run = dataclasses.replace(found.run, run_id=_shown(path), job_id=_shown(path), name=name)
+    shown = _shown(path)
+    run = dataclasses.replace(found.run, run_id=shown, job_id=shown, name=shown)
     return RunView(run=run, series={}, events=events, steps=Steps(tuple(tables)), log_errors=tuple(errors))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from jobmeter import stores
-from jobmeter.errors import UsageError, reason_of
+from jobmeter.errors import UsageError
 from jobmeter.model.measurement import TOOLS, Kind
 from jobmeter.model.run import Run
 from jobmeter.model.steps import Steps, StepSeries
@@ -22,15 +22,14 @@ from jobmeter.service import (
     metric_lines,
     notices,
     output_steps,
+    references,
     thinning,
 )
 from jobmeter.stores import Store
 
 Answer = TypeVar("Answer")
 
-LAST = "last"
-STDIN = "-"
-"""How a log that is piped in is called."""
+LAST = references.LAST
 _CANDIDATES = 5
 _MANY = 500
 
@@ -112,7 +111,7 @@ class _Fields(Mapping[str, object]):
 
 
 def find(home: str, ref: str, *, warn: notices.Warn = notices.to_stderr) -> Run:
-    """Find one run by id, unique prefix, `last`, or folder."""
+    """Find one run by id, unique prefix, `last`, job, name, or folder."""
     return ask(home, ref, lambda _, run: run, warn=warn)
 
 
@@ -200,32 +199,15 @@ def ask(
     warn: notices.Warn = notices.to_stderr,
 ) -> Answer:
     """Find one run and put a question to the store that holds it."""
-    outside = _folder_outside(home, ref)
-    if outside is not None:
-        return _use_folder(outside, use)
+    folder = references.folder(ref)
+    if folder is not None and folder.parent.parent != Path(os.path.realpath(home), "runs"):
+        return _use_folder(folder, use)
+    name = ref if folder is None else folder.name
     with index.open_index(home, warn=warn) as opened:
         opened.refresh()
-        run_id = opened.ask(lambda store: resolve(store, Path(ref).name if _is_path(ref) else ref))
+        run_id = opened.ask(lambda store: references.resolve(store, name, warn=warn))
         opened.search(run_id)
         return opened.ask(lambda store: use(store, _whole(store, run_id)))
-
-
-def _is_path(ref: str) -> bool:
-    return "/" in ref or ref in (".", "..")
-
-
-def _folder_outside(home: str, ref: str) -> Path | None:
-    """Take `ref` as a folder when it looks like one and is not in the home's index."""
-    if not _is_path(ref):
-        return None
-    folder = Path(os.path.realpath(ref))
-    try:
-        known = reader.is_run(folder)
-    except OSError as error:
-        raise UsageError(f"cannot read {ref}: {reason_of(error)}") from None
-    if not known:
-        raise UsageError(f"{ref} is not a run folder", hint="a run folder holds run.jsonl")
-    return None if folder.parent.parent == Path(os.path.realpath(home), "runs") else folder
 
 
 def _use_folder(folder: Path, use: Callable[[Store, Run], Answer]) -> Answer:
@@ -242,32 +224,3 @@ def _whole(store: Store, run_id: str) -> Run:
     if run is None:
         raise UsageError(f"run {run_id} was removed", hint="see `jobmeter ls`")
     return run
-
-
-def resolve(store: Store, ref: str) -> str:
-    """Turn an id, unique prefix or `last` into an id; the name of a job means its newest run."""
-    if ref == LAST:
-        newest = store.briefs(limit=1)
-        if not newest:
-            raise UsageError("there is no run yet", hint="record one: jobmeter run -- COMMAND")
-        return newest[0].run_id
-    found = store.with_prefix(ref, _CANDIDATES + 1) if ref else []
-    if len(found) == 1 or ref in found:
-        return ref if ref in found else found[0]
-    if found:
-        shown = ", ".join(found[:_CANDIDATES]) + (", ..." if len(found) > _CANDIDATES else "")
-        raise UsageError(f"several runs begin with {ref}", hint=f"say more of the id: {shown}")
-    of_job = store.of_job(ref)
-    if of_job:
-        return of_job[0]
-    raise UsageError(f"unknown run: {ref}", hint=_nearest(store, ref))
-
-
-def _nearest(store: Store, ref: str) -> str:
-    newest = store.briefs(limit=200)
-    alike = [run.run_id for run in newest if ref and (ref in run.run_id or ref == run.name)]
-    if alike:
-        return f"did you mean {', '.join(alike[:_CANDIDATES])}?"
-    if not newest:
-        return "there is no run yet; record one: jobmeter run -- COMMAND"
-    return f"the newest are {', '.join(run.run_id for run in newest[:3])}; see `jobmeter ls`"

@@ -247,7 +247,7 @@ def test_a_log_without_a_run_is_analysed(home: Path, tmp_path: Path) -> None:
     path.write_text("step 1 loss 0.5\nstep 2 loss 0.4\n" + OOM)
     view, report = analysis.analyze(str(home), str(path))
     assert report.verdict.cause is Cause.OOM_CUDA
-    assert (view.run.name, len(view.steps)) == ("train.log", 2)
+    assert (view.run.name, len(view.steps)) == (str(path), 2)
 
 
 def test_a_file_that_is_no_text_is_refused(home: Path, tmp_path: Path) -> None:

@@ -97,9 +97,14 @@ def test_a_folder_anywhere_is_a_run(home: str, tmp_path: Path) -> None:
             f"the newest are {NEW}, {folders.RUN_ID}, {OLD}; see `jobmeter ls`",
         ),
         ("7f3a9c", "unknown run: 7f3a9c", f"did you mean {folders.RUN_ID}?"),
-        ("Zebra", "unknown run: Zebra", f"did you mean {OLD}?"),
+        ("zebr", "unknown run: zebr", f"did you mean {OLD} (Zebra)?"),
         ("", "unknown run: ", f"the newest are {NEW}, {folders.RUN_ID}, {OLD}; see `jobmeter ls`"),
-        ("/nowhere", "/nowhere is not a run folder", "a run folder holds run.jsonl"),
+        ("/nowhere", "there is no file or folder /nowhere", "see `jobmeter ls` for runs"),
+        (
+            "jobs/nothing.log",
+            "unknown run: jobs/nothing.log, and there is no file of that name",
+            f"the newest are {NEW}, {folders.RUN_ID}, {OLD}; see `jobmeter ls`",
+        ),
         (
             "caf\udce9",
             "unknown run: caf\udce9",

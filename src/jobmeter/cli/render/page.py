@@ -35,9 +35,10 @@ def _title(run: Run, width: int) -> list[str]:
 
 def _identity(run: Run, width: int) -> list[str]:
     who = f"{run.user}@{run.host}" if run.user and run.host else run.user or run.host
-    known = (run.run_id, run.project, who, run.cwd)
+    # a log that nobody recorded goes by its own name, which stands above
+    known = (run.run_id if run.run_id != run.name else None, run.project, who, run.cwd)
     line = "  ".join(text.clean(part) for part in known if part)
-    return text.wrap(line, width)
+    return text.wrap(line, width) if line else []
 
 
 def _rows(view: RunView, now: float, report: Report | None) -> Iterator[Row]:
