@@ -46,15 +46,17 @@ class Line:
     fixed: float
     slope: float
     scatter: float
+    free: int
+    """Points beyond those the line must go through."""
     points: tuple[Point, ...]
 
     def at(self, x: float) -> Estimate:
         """Predict the value at x; further from what was seen the interval is wider."""
         value = self.fixed + self.slope * x
         xs = [point[0] for point in self.points]
-        middle, spread = sum(xs) / len(xs), sum((one - sum(xs) / len(xs)) ** 2 for one in xs)
-        free = len(xs) - 2
-        factor = (_T90[free] if free < len(_T90) else _T90_MANY) if free else 0.0
+        middle = sum(xs) / len(xs)
+        spread = sum((one - middle) ** 2 for one in xs)
+        factor = _T90[self.free] if self.free < len(_T90) else _T90_MANY
         reach = sqrt(1 + 1 / len(xs) + (x - middle) ** 2 / spread)
         beyond = max(0.0, x - max(xs), min(xs) - x) / (max(xs) - min(xs))
         half = max(factor * self.scatter * reach, LEAST_SHARE * sqrt(1 + beyond) * abs(value))
@@ -80,9 +82,11 @@ def line(points: Sequence[Point]) -> Line | None:
     if slope <= 0 or not isfinite(slope):
         return None
     free = len(known) - 2
+    if fixed < 0:
+        # less than nothing is never needed: the line goes through the origin instead
+        fixed, slope, free = 0.0, float((xs * ys).sum() / (xs * xs).sum()), free + 1
     scatter = sqrt(float(((ys - fixed - slope * xs) ** 2).sum()) / free) if free else 0.0
-    # less than nothing is never needed: where the line says so, it goes through the origin
-    return Line(max(fixed, 0.0), slope, scatter, tuple(sorted(known)))
+    return Line(fixed, slope, scatter, free, tuple(sorted(known)))
 
 
 def by_batch(view: RunView, quantity: str) -> Line | None:

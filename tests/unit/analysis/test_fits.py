@@ -62,6 +62,15 @@ def test_a_line_never_begins_below_nothing() -> None:
     line = fits.line([(8, 1.0), (16, 10.0)])
     assert line is not None
     assert line.fixed == 0.0
+    assert line.slope == pytest.approx((8 * 1 + 16 * 10) / (8 * 8 + 16 * 16))
+
+
+def test_a_line_from_the_origin_that_misses_its_points_says_so() -> None:
+    line = fits.line([(4, 30.0), (8, 80.0)])
+    assert line is not None
+    seen = line.at(8)
+    assert seen.value == pytest.approx(76.0)
+    assert seen.low < 80.0 < seen.high
 
 
 def test_the_largest_batch_within_a_limit_leaves_room_for_the_interval() -> None:
