@@ -142,7 +142,9 @@ def _host_fact(view: RunView, name: str) -> float | None:
     return value if isinstance(value, int | float) and value > 0 else None
 
 
-def _tidy(value: float, digits: int) -> float:
+def _tidy(value: float, digits: int) -> float | None:
+    if not math.isfinite(value):
+        return None
     rounded = round(value, digits)
     return int(rounded) if rounded == int(rounded) else rounded
 
@@ -205,5 +207,5 @@ def _growth(counted: Series | None) -> Between:
         return _unknown
     sums = [0.0]
     for value in counted.values:
-        sums.append(sums[-1] + value)
+        sums.append(sums[-1] + (value if math.isfinite(value) else 0.0))
     return lambda _before, moment: _tidy(sums[bisect_right(counted.times, moment)] / MEBI, 0)

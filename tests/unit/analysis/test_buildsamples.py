@@ -129,3 +129,17 @@ def test_the_moments_are_those_of_the_run() -> None:
     (only,) = buildsamples.samples_of(view).samples
     assert only == {"ts": "2026-11-15T09:50:02+00:00", "cpu": 25, "mem_total_gb": 16}
     assert STARTED == 1794736201.0
+
+
+def test_a_reading_that_is_no_number_is_left_out_of_its_sample() -> None:
+    readings = [(1, float("nan")), (61, 4 * GIB), (121, float("inf"))]
+    written = [(1, float("nan")), (61, MIB), (121, MIB)]
+    view = views.view(
+        [gauge("buildstats_mem_used", readings), counter("buildstats_io_write", written)], context=HOST
+    )
+    told = [
+        {"ts": "2026-11-15T09:50:02+00:00", "io_write_mb": 0},
+        {"ts": "2026-11-15T09:51:02+00:00", "mem_used_gb": 4, "io_write_mb": 1},
+        {"ts": "2026-11-15T09:52:02+00:00", "io_write_mb": 2},
+    ]
+    assert buildsamples.samples_of(view).samples == told

@@ -89,8 +89,10 @@ def declining(times: Floats, rates: Floats) -> Decline | None:
     at = np.array([part.mean() for part in np.array_split(times, parts)])
     quarter = max(2, parts // 4)
     before, after = float(np.median(middle[:quarter])), float(np.median(middle[-quarter:]))
+    if before <= 0:
+        return None
     slope = robust.slope(at, middle)
-    restless = robust.spread(np.diff(middle)) / before if before > 0 else np.inf
+    restless = robust.spread(np.diff(middle)) / before
     decline = Decline(float(times[0]), float(times[-1]), before, after, slope)
     if slope.high >= 0 or decline.share < max(LEAST_DECLINE, _CLEAR_DEVIATIONS * restless):
         return None

@@ -4,7 +4,7 @@ import numpy as np
 
 from jobmeter.analysis.detectors import phases
 from jobmeter.model.report import Severity
-from support import curves
+from support import curves, views
 from support.curves import GIB
 
 
@@ -57,3 +57,11 @@ def test_phases_that_all_use_about_as_much_are_not_told() -> None:
 def test_starting_up_alone_is_no_phase_worth_telling() -> None:
     values = np.concatenate([np.full(5, 0.1), np.full(95, 1.0)]) * GIB
     assert list(phases.detect(curves.run(curves.memory(values)))) == []
+
+
+def test_a_machine_that_slept_through_most_of_a_run_does_not_hide_its_phases() -> None:
+    levels = np.repeat([1.0, 3.0, 1.0, 3.0], 20) * GIB
+    seconds = [*range(1, 41), *range(2001, 2041)]
+    slept = views.gauge("cgroup_mem_unreclaimable", list(zip(seconds, levels, strict=True)))
+    [found] = phases.detect(curves.run(slept))
+    assert found.figures["phase_count"] == 4

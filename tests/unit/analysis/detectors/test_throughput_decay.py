@@ -79,3 +79,8 @@ def test_little_or_nothing_to_go_by_is_silent() -> None:
     # all but a few in the first tenth of the time
     assert look([*([0.01] * 30), 50.0, 50.0, 50.0]) == []
     assert look(np.ones(STEPS), tokens_per_second=np.zeros(STEPS)) == []
+
+
+def test_a_metric_that_falls_from_nothing_to_less_is_no_throughput() -> None:
+    falling = np.concatenate([np.zeros(STEPS // 3), np.linspace(0.0, -5.0, STEPS - STEPS // 3)])
+    assert look(np.ones(STEPS), tokens_per_second=falling) == []
