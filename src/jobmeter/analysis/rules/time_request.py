@@ -11,9 +11,15 @@ from jobmeter.model.report import Cause, Evidence, Recommendation, Severity
 from jobmeter.model.run import Status
 
 _MUCH, _LEAST_SECONDS = 2.0, 600.0
+"""Asking for less than that too much, as a factor and in seconds, is not worth a line."""
 _MARGIN = 1.15
-_LONGEST = 3.2e8
-_MAX_STEPS = ("max_steps", "total_steps", "num_steps", "max_iters", "steps")
+"""Above what a run took, or would have taken: the next one is not quite as fast."""
+_LONGEST_SECONDS = 3.2e8
+"""Ten years: what lies beyond is no time."""
+_MOST_STEPS = 1e15
+_MAX_STEPS = ("max_steps", "total_steps", "num_steps", "max_iters")
+_MAX_STEPS_IN_CONFIG = (*_MAX_STEPS, "steps")
+"""In an event `steps` may count anything."""
 
 
 def advise(case: Case) -> Iterable[Recommendation]:
@@ -21,7 +27,7 @@ def advise(case: Case) -> Iterable[Recommendation]:
     run = case.view.run
     asked = configs.request(run, Asked.TIME)
     limit, wall = None if asked is None else asked.number, run.wall_seconds
-    if asked is None or limit is None or wall is None or not 0 < wall < _LONGEST:
+    if asked is None or limit is None or wall is None or not 0 < wall < _LONGEST_SECONDS:
         return
     if case.verdict.cause is Cause.TIMEOUT:
         yield _more(case, asked, limit, wall)
@@ -31,7 +37,7 @@ def advise(case: Case) -> Iterable[Recommendation]:
 
 def _more(case: Case, asked: configs.Setting, limit: float, wall: float) -> Recommendation:
     share = _share_done(case)
-    wanted = 2 * limit if share is None else _MARGIN * wall / share
+    wanted = 2 * limit if share is None else _MARGIN * max(wall / share, limit)
     known = "how much was left is not known" if share is None else f"{share:.0%} of its steps were done"
     return Recommendation(
         rule="time_request",
@@ -51,7 +57,7 @@ def _less(case: Case, asked: configs.Setting, limit: float, wall: float) -> Iter
     wanted = max(_MARGIN * wall, 0.0 if sized is None else sized.advised)
     if limit < _MUCH * wanted or limit - wanted < _LEAST_SECONDS:
         return
-    runs = 1 if sized is None else sized.runs
+    known = "this run alone is known" if sized is None else f"{sized.runs} runs are known"
     yield Recommendation(
         rule="time_request",
         severity=Severity.INFO,
@@ -63,7 +69,7 @@ def _less(case: Case, asked: configs.Setting, limit: float, wall: float) -> Iter
         recommended_value=_written(asked, wanted),
         evidence=(
             Evidence(
-                sentence=f"it took {units.format_seconds(wall)} of {units.format_seconds(limit)} ({runs} runs known)",
+                sentence=f"it took {units.format_seconds(wall)} of {units.format_seconds(limit)} ({known})",
                 source="wall_seconds",
                 value=round(wall, 1),
             ),
@@ -73,19 +79,29 @@ def _less(case: Case, asked: configs.Setting, limit: float, wall: float) -> Iter
 
 def _written(asked: configs.Setting, seconds: float) -> str | int:
     """Write a time as Slurm reads it, in seconds for everyone else."""
-    seconds = min(seconds, _LONGEST)
+    seconds = min(seconds, _LONGEST_SECONDS)
     return asking.slurm_time(seconds) if asked.path == Asked.TIME.value else ceil(seconds)
 
 
 def _share_done(case: Case) -> float | None:
     """Give the share of its steps that a training had done; None where nobody said how many there are to be."""
-    steps = case.view.run.steps
-    told: list[Mapping[str, object]] = [event.details for event in case.view.events]
+    steps, most = case.view.run.steps, _planned(case)
+    begun = _begun(case)
+    if steps is None or most is None or not begun < steps.last_step < most:
+        return None
+    return (steps.last_step - begun) / (most - begun)
+
+
+def _planned(case: Case) -> int | None:
     config = case.view.run.context.get("config")
-    told += [config] if isinstance(config, Mapping) else []
-    for part in told:
-        for name in _MAX_STEPS:
-            most = part.get(name)
-            if steps is not None and isinstance(most, int) and 0 < steps.last_step < most < 1e15:
-                return steps.last_step / most
-    return None
+    told = [event.details.get(name) for event in case.view.events for name in _MAX_STEPS]
+    if isinstance(config, Mapping):
+        told += [config.get(name) for name in _MAX_STEPS_IN_CONFIG]
+    return next((most for most in told if isinstance(most, int) and 0 < most < _MOST_STEPS), None)
+
+
+def _begun(case: Case) -> int:
+    """Give the step a run began after: one that resumed did not do those before."""
+    firsts = [table.steps[:2] for table in case.view.steps.tables if len(table) > 1]
+    # the first step that is told is one stride in
+    return min((max(0, 2 * first - second) for first, second in firsts), default=0)

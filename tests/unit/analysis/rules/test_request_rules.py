@@ -8,6 +8,7 @@ from jobmeter.analysis.case import Case
 from jobmeter.model import sizing
 from jobmeter.model.report import Cause, Severity
 from jobmeter.model.run import Run, Status
+from jobmeter.model.steps import Step, Steps
 from support import cases, views
 from support.cases import advised, only
 from support.views import GIB, STARTED
@@ -137,7 +138,7 @@ def timed(wall: float, **facts: object) -> Case:
 def test_time_that_was_not_needed_is_given_back() -> None:
     advice = only("time_request", timed(3600.0))
     assert (advice.current_value, advice.recommended_value) == ("1-00:00:00", "01:09:00")
-    assert advice.evidence[0].sentence == "it took 1 h 00 min of 1 d 00 h (1 runs known)"
+    assert advice.evidence[0].sentence == "it took 1 h 00 min of 1 d 00 h (this run alone is known)"
     sized = only("time_request", timed(3600.0, told={"history": (earlier(2, wall=7000.0),)}))
     assert str(sized.recommended_value) > "01:56:00"
     assert advised("time_request", timed(80000.0)) == []
@@ -155,6 +156,53 @@ def test_a_run_that_was_cut_off_asks_for_the_time_its_steps_need() -> None:
     advice = only("time_request", case)
     assert (advice.severity, advice.recommended_value) == (Severity.CRITICAL, "4-14:24:00")
     assert advice.impact == "Time to finish: 25% of its steps were done after 1 d 00 h"
+
+
+def resumed(first: int, last: int, every: int) -> Steps:
+    rows = (
+        Step(timestamp=STARTED + step, step=step, rank=0, source="sdk", metrics={"loss": 1.0})
+        for step in range(first, last + 1, every)
+    )
+    return views.steps(*rows)
+
+
+def test_a_run_that_resumed_late_is_not_taken_for_nearly_done() -> None:
+    case = timed(
+        86400.0,
+        cause=Cause.TIMEOUT,
+        status=Status.CANCELLED,
+        steps=cases.step_summary(9500),
+        told={
+            "events": (views.event(0, "training_start", max_steps=10000),),
+            "steps": resumed(9010, 9500, 10),
+        },
+    )
+    advice = only("time_request", case)
+    assert advice.recommended_value == "2-07:12:00"
+    assert advice.impact == "Time to finish: 50% of its steps were done after 1 d 00 h"
+
+
+def test_more_time_is_never_less_than_it_had() -> None:
+    event = views.event(0, "training_start", max_steps=101)
+    case = timed(
+        40000.0,
+        cause=Cause.TIMEOUT,
+        status=Status.CANCELLED,
+        steps=cases.step_summary(100),
+        told={"events": (event,)},
+    )
+    assert only("time_request", case).recommended_value == "1-03:36:00"
+
+
+def test_steps_that_an_event_counts_are_not_those_of_the_whole_training() -> None:
+    case = timed(
+        86400.0,
+        cause=Cause.TIMEOUT,
+        status=Status.CANCELLED,
+        steps=cases.step_summary(100),
+        told={"events": (views.event(50, "evaluated", steps=101),)},
+    )
+    assert "how much was left is not known" in only("time_request", case).impact
 
 
 def test_a_run_that_was_cut_off_without_steps_asks_for_twice_the_time() -> None:
