@@ -178,6 +178,10 @@ def test_the_table_fits_a_terminal_of_80_columns(home: Path, tmp_path: Path) -> 
         (("record", "--run", "last"), "there is no run yet"),
         (("record",), "which build?"),
         (("show", "--days", "-1"), "no number of days"),
+        (("record", "--price-per-hour", "nan"), "no price: nan"),
+        (("record", "--price-per-hour=-1"), "no price: -1"),
+        (("record", "--duration", "1e308w"), "no span of time"),
+        (("record", "--success", "--file", "/dev/full"), "/dev/full: it is no file"),
     ],
 )
 def test_what_cannot_be_is_a_sentence(home: Path, words: tuple[str, ...], complaint: str) -> None:
@@ -187,11 +191,19 @@ def test_what_cannot_be_is_a_sentence(home: Path, words: tuple[str, ...], compla
     assert "Traceback" not in done.complaint
 
 
+def test_a_log_that_is_no_text_is_searched_all_the_same(home: Path) -> None:
+    strict = {"PYTHONIOENCODING": "utf-8:strict"}
+    words = ("campaign", "record", "--region", "a", "--log", "-")
+    done = jobmeter(home, *words, stdin=b"\xff\xfe\x00", env=strict)
+    assert done.code == 0, done.complaint
+
+
 def test_a_price_may_come_from_the_environment(home: Path) -> None:
     words = ("campaign", "record", "--success", "--working", "1h", "--json")
     priced = json.loads(jobmeter(home, *words, env={"JOBMETER_PRICE_PER_HOUR": "8.53"}).text)
     assert priced["build"]["cost_estimated_usd"] == 8.53
-    assert "is no number" in jobmeter(home, *words, env={"JOBMETER_PRICE_PER_HOUR": "dear"}).complaint
+    assert "is no price: dear" in jobmeter(home, *words, env={"JOBMETER_PRICE_PER_HOUR": "dear"}).complaint
+    assert "is no price: inf" in jobmeter(home, *words, env={"JOBMETER_PRICE_PER_HOUR": "inf"}).complaint
 
 
 def test_days_and_regions_narrow_what_is_shown(home: Path) -> None:

@@ -46,11 +46,14 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return known | here | more
 
 
-def jobmeter(home: Path, *arguments: str | bytes, env: Mapping[str, str] | None = None) -> Answer:
+def jobmeter(
+    home: Path, *arguments: str | bytes, env: Mapping[str, str] | None = None, stdin: bytes | None = None
+) -> Answer:
     """Run one command with its output in pipes."""
     done = subprocess.run(
         [*COMMAND, *arguments],
         env=environment(home, **env or {}),
+        input=stdin,
         capture_output=True,
         timeout=60,
         check=False,

@@ -68,7 +68,7 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--build-type", metavar="NAME", help="what was built")
     parser.add_argument("--machine-type", metavar="NAME", help="on what")
     parser.add_argument(
-        "--price-per-hour", metavar="USD", type=float, help=f"of the machine (or {_PRICE_VARIABLE})"
+        "--price-per-hour", metavar="USD", type=_usd, help=f"of the machine (or {_PRICE_VARIABLE})"
     )
     parser.add_argument("--log", metavar="FILE", help="its log: samples are found in it; - is stdin")
     parser.add_argument(
@@ -92,9 +92,17 @@ def _seconds(written: str) -> int:
 
 
 def _days(written: str) -> float:
+    return _plain(written, "number of days")
+
+
+def _usd(written: str) -> float:
+    return _plain(written, "price")
+
+
+def _plain(written: str, what: str) -> float:
     found = parse_quantity(written)
     if found is None or found.value < 0 or found.dimension is not Dimension.NUMBER:
-        raise argparse.ArgumentTypeError(f"no number of days: {written}")
+        raise argparse.ArgumentTypeError(f"no {what}: {written}")
     return found.value
 
 
@@ -138,15 +146,17 @@ def _told(args: argparse.Namespace, of_run: Told | None = None) -> Told:
             raise UsageError("gcloud is asked by id and region", hint="add --build-id and --region")
         given = given.laid_over(campaign.fetched(args.build_id, args.region, debug))
     if args.log or args.describe:
-        log = (
-            None if args.log is None else sys.stdin.read() if args.log == "-" else campaign.read_log(args.log)
-        )
+        log = None if args.log is None else _log(args.log)
         description = campaign.read_description(args.describe) if args.describe else None
         found = campaign.gathered(
             build_id=args.build_id, region=args.region, log=log, description=description, debug=debug
         )
         given = given.laid_over(found)
     return given if of_run is None else given.laid_over(of_run)
+
+
+def _log(path: str) -> str:
+    return sys.stdin.buffer.read().decode("utf-8", "replace") if path == "-" else campaign.read_log(path)
 
 
 def _given(args: argparse.Namespace) -> dict[str, object]:
@@ -177,11 +187,9 @@ def _given(args: argparse.Namespace) -> dict[str, object]:
 def _price() -> float | None:
     written = os.environ.get(_PRICE_VARIABLE, "")
     try:
-        return float(written) if written else None
-    except ValueError:
-        raise UsageError(
-            f"{_PRICE_VARIABLE} is no number: {text.clean(written)}", hint="as in 8.53"
-        ) from None
+        return _usd(written) if written else None
+    except argparse.ArgumentTypeError:
+        raise UsageError(f"{_PRICE_VARIABLE} is no price: {text.clean(written)}", hint="as in 8.53") from None
 
 
 def _tell(args: argparse.Namespace, path: Path, told: Told) -> int:

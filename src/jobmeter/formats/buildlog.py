@@ -6,7 +6,6 @@ the echo of the command that prints it. So prefixes are cut line by line, lines 
 last START that is followed by JSON counts. A block that was cut off still gives the samples that are whole.
 """
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -98,7 +97,7 @@ def _whole(bodies: list[str]) -> list[Sample] | None:
         if begin < 0:
             continue
         try:
-            document, _ = json.JSONDecoder().raw_decode(body, begin)
+            document, _ = loose_json.DECODER.raw_decode(body, begin)
         except (ValueError, RecursionError):
             continue
         found = samples_of(document)

@@ -8,6 +8,25 @@ import json
 import math
 
 _LARGEST_WHOLE = 2**63
+_MOST_DIGITS = 300
+"""A float holds an integer of so many."""
+
+
+def _sane_whole(digits: str) -> int | float:
+    """Give an integer; one of hundreds of digits, which no float holds, is infinite."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
+
+DECODER = json.JSONDecoder(parse_int=_sane_whole)
+"""Raises ValueError for what is no JSON, and RecursionError for what is nested without end."""
+
+
+def parse(text: str) -> object:
+    """Parse any JSON; what is none, or is nested without end, is a `ValueError`."""
+    try:
+        return DECODER.decode(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def parse_object(text: str | bytes) -> dict[str, object] | None:

@@ -1,7 +1,6 @@
 """What people ask of a build campaign: record a build, complete it, show how the regions do, bring old builds in."""
 
 import hashlib
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ from pathlib import Path
 
 from jobmeter.analysis import buildsamples
 from jobmeter.errors import UsageError, reason_of
-from jobmeter.formats import buildfacts, content
+from jobmeter.formats import buildfacts, content, loose_json
 from jobmeter.model.view import RunView
 from jobmeter.service import (
     campaign_book,
@@ -145,7 +144,7 @@ def read_log(path: str) -> str:
 def read_description(path: str) -> dict[str, object]:
     """Read what `gcloud builds describe --format=json` printed."""
     try:
-        document = json.loads(read_log(path))
+        document = loose_json.parse(read_log(path))
     except ValueError as error:
         raise UsageError(f"{path} is no JSON: {error}", hint="use --format=json") from None
     if not isinstance(document, dict) or not buildfacts.is_build(document):
@@ -198,7 +197,7 @@ def import_files(path: Path, files: Iterable[str], region: str | None = None) ->
 def _builds_in(path: Path, file: str, brought: Brought) -> Iterable[Told]:
     text = read_log(file)
     try:
-        document = json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
+        document = loose_json.parse(text) if text.lstrip()[:1] in ("{", "[") else None
     except ValueError:
         document = None
     listed = document if isinstance(document, list) else [document]

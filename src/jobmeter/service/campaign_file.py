@@ -17,6 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from jobmeter.errors import UsageError, reason_of
+from jobmeter.formats import content, loose_json
 from jobmeter.model import moments
 from jobmeter.service import campaign_book, notices, whole_files
 from jobmeter.service.campaign_book import Record
@@ -36,11 +37,24 @@ def change(
 ) -> _T:
     """Read the campaign, let somebody change it, and put it back before anybody else comes."""
     target = Path(os.path.realpath(path))
+    _require_file(target)
     with _turn(target):
         document = _taken(target, now, warn)
         answer = act(document)
         _put(target, document)
     return answer
+
+
+def _require_file(target: Path) -> None:
+    """Refuse what would not be a campaign afterwards: a device or a pipe keeps nothing."""
+    try:
+        is_other = target.exists() and not target.is_file()
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {target}: {reason_of(error)}", hint="choose another with --file"
+        ) from None
+    if is_other:
+        raise UsageError(f"cannot read {target}: it is no file", hint="choose another with --file")
 
 
 def read(path: Path, now: float) -> Record | None:
@@ -73,7 +87,7 @@ def _read(target: Path, now: float) -> Record | None:
 def _object(raw: bytes) -> Record:
     try:
         document = msgspec.json.decode(raw)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         document = _loosely(raw)
     if not isinstance(document, dict):
         raise DamagedError("it is no JSON object")
@@ -83,8 +97,8 @@ def _object(raw: bytes) -> Record:
 def _loosely(raw: bytes) -> object:
     """Decode what strict readers refuse: NaN, a byte order mark, bytes that are no UTF-8."""
     try:
-        return json.loads(raw.decode("utf-8-sig", "replace"), parse_constant=lambda _word: None)
-    except (ValueError, RecursionError) as error:
+        return loose_json.parse(content.decoded(raw))
+    except ValueError as error:
         raise DamagedError(f"it is no JSON ({error})") from None
 
 
@@ -111,11 +125,20 @@ def _put_aside(target: Path, now: float) -> Path:
 
 
 def _put(target: Path, document: Record) -> None:
-    text = msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+    text = msgspec.json.format(_encoded(document), indent=2) + b"\n"
     with whole_files.writing(target) as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _encoded(document: Record) -> bytes:
+    try:
+        return msgspec.json.encode(document)
+    except UnicodeEncodeError:
+        # half a character, out of an argument or a foreign file: JSON that all can read has none
+        whole = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
+        return msgspec.json.encode(json.loads(whole))
 
 
 @contextmanager

@@ -55,11 +55,11 @@ _TICK_SECONDS = 1e-6
 def parse_quantity(text: str) -> Quantity | None:
     """Read a number with an optional unit; None where it is not one."""
     match = _NUMBER.fullmatch(text.strip())
-    if match is None:
-        return None
-    number, unit = float(match[1]), match[2]
-    if not isfinite(number):
-        return None
+    found = None if match is None else _scaled(float(match[1]), match[2])
+    return found if found is not None and isfinite(found.value) else None
+
+
+def _scaled(number: float, unit: str) -> Quantity | None:
     if unit == "":
         return Quantity(number, Dimension.NUMBER)
     if unit == "%":

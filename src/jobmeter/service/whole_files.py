@@ -21,11 +21,9 @@ def writing(path: Path, *, mode: int | None = None) -> Iterator[BinaryIO]:
     """
     try:
         standing = _standing_mode(path)
-        if standing is None or stat.S_ISREG(standing):
-            opened = _replacing(path, mode if standing is None else stat.S_IMODE(standing))
-        else:
-            opened = path.open("wb")
-        with opened as file:
+        is_other = standing is not None and not stat.S_ISREG(standing)
+        kept = mode if standing is None else stat.S_IMODE(standing)
+        with path.open("wb") if is_other else _replacing(path, kept) as file:
             yield file
     except OSError as error:
         raise UsageError(

@@ -1,6 +1,7 @@
 """The file of a build campaign: never lost, mended where it is old, put aside where it is damaged."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -55,7 +56,8 @@ def test_threads_of_one_process_take_turns_too(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", ['{"regions": {"us-we', "[]", '{"regions": 3}', '{"regions": {"a": 1}}', "\x00\x01"]
+    "damage",
+    ['{"regions": {"us-we', "[]", '{"regions": 3}', '{"regions": {"a": 1}}', "\x00\x01", "[" * 100_000],
 )
 def test_a_damaged_file_is_put_aside_with_a_sentence(path: Path, damage: str) -> None:
     said: list[str] = []
@@ -88,6 +90,25 @@ def test_a_file_with_nan_and_a_byte_order_mark_is_read(path: Path) -> None:
     )
     front.record_build_result("us-west2", True, 1.0, path=path)
     assert region(path)["total_builds"] == 4
+
+
+def test_a_number_of_400_digits_is_none(path: Path) -> None:
+    path.write_text('{"regions": {"us-west2": {"total_builds": 3, "total_cost_usd": 1%s}}}' % ("0" * 400))
+    front.record_build_result("us-west2", True, 1.0, path=path)
+    assert region(path)["total_builds"] == 4
+    assert region(path)["total_cost_usd"] is None
+
+
+def test_half_a_character_becomes_a_question_mark(path: Path) -> None:
+    front.record_build_result("us-west2", True, build_id="a\udcff", path=path)
+    assert region(path)["recent_builds"][0]["build_id"] == "a?"
+
+
+def test_a_pipe_is_no_campaign(path: Path) -> None:
+    os.mkfifo(path)
+    with pytest.raises(UsageError, match="it is no file"):
+        front.record_build_result("us-west2", True, path=path)
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
 
 def test_the_faults_of_older_files_are_mended(path: Path) -> None:

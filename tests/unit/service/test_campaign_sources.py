@@ -45,6 +45,13 @@ def test_a_log_without_markers_says_only_that_it_was_searched(capsys: pytest.Cap
     assert capsys.readouterr().err == "DEBUG: Parsing resource stats from logs for old...\n"
 
 
+def test_a_sample_of_400_digits_is_passed_over() -> None:
+    samples = '[{"ts": "a", "cpu": 1%s, "mem_used_gb": 2}]' % ("0" * 400)
+    metrics = front.parse_build_stats_from_logs(f"BUILD_STATS_JSON_START\n{samples}\nBUILD_STATS_JSON_END\n")
+    assert metrics["resource_samples"] == [{"ts": "a", "mem_used_gb": 2}]
+    assert metrics["cpu_utilization_peak"] == 0
+
+
 def test_files_of_one_build_become_one_record(tmp_path: Path, path: Path) -> None:
     log = builds.written(tmp_path, builds.cloud_build_log())
     described = builds.written(tmp_path, json.dumps(builds.description()), "describe.json")
@@ -84,13 +91,15 @@ def test_what_holds_no_build_is_skipped_with_a_reason(tmp_path: Path, path: Path
     text = builds.written(tmp_path, "hello\n", "a.log")
     broken = builds.written(tmp_path, '{"regions": {"x": 3}}', "b.json")
     half = builds.written(tmp_path, '{"regions": ', "c.json")
-    brought = campaign.import_files(path, [str(text), str(broken), str(half), "missing"])
+    deep = builds.written(tmp_path, "[" * 100_000, "d.json")
+    files = [str(text), str(broken), str(half), str(deep), "missing"]
+    brought = campaign.import_files(path, files)
     assert brought.builds == []
-    assert set(brought.skipped) == {str(text), str(broken), str(half), "missing"}
+    assert list(brought.skipped) == files
     assert not path.exists()
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", '{"a": 1}'])
+@pytest.mark.parametrize("text", ["{", "[1]", '{"a": 1}', '{"a":' * 100_000, "[" * 100_000])
 def test_a_description_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError):
         campaign.read_description(str(builds.written(tmp_path, text)))

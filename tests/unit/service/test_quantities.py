@@ -51,7 +51,7 @@ def test_an_amount_is_read_in_base_units(text: str, value: float, dimension: Dim
 
 
 @pytest.mark.parametrize(
-    "text", ["", "GiB", "nan", "inf", "1e999", "4 XiB", "1_000", "0x10", "1,5", "٣", "5 % x"]
+    "text", ["", "GiB", "nan", "inf", "1e999", "1e308w", "4 XiB", "1_000", "0x10", "1,5", "٣", "5 % x"]
 )
 def test_what_is_no_amount_is_refused(text: str) -> None:
     assert quantities.parse_quantity(text) is None
