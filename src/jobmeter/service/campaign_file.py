@@ -85,21 +85,14 @@ def _read(target: Path, now: float) -> Record | None:
 
 
 def _object(raw: bytes) -> Record:
+    """Decode what strict readers refuse too: NaN, a byte order mark, bytes that are no UTF-8."""
     try:
-        document = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
-        document = _loosely(raw)
+        document = loose_json.parse(content.decoded(raw))
+    except ValueError as error:
+        raise DamagedError(f"it is no JSON ({error})") from None
     if not isinstance(document, dict):
         raise DamagedError("it is no JSON object")
     return document
-
-
-def _loosely(raw: bytes) -> object:
-    """Decode what strict readers refuse: NaN, a byte order mark, bytes that are no UTF-8."""
-    try:
-        return loose_json.parse(content.decoded(raw))
-    except ValueError as error:
-        raise DamagedError(f"it is no JSON ({error})") from None
 
 
 def _taken(target: Path, now: float, warn: notices.Warn) -> Record:
