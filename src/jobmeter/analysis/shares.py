@@ -6,6 +6,7 @@ count once per process. A process that slept through its last samples is not cou
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from jobmeter.model import roles
 from jobmeter.model.view import Process
@@ -43,6 +44,19 @@ def _peak_bytes(processes: Iterable[Process]) -> int | None:
         held += size_bytes
         most = max(most or 0, held)
     return most
+
+
+def most_at_once(processes: Iterable[Process]) -> int:
+    """Count the processes that lived together at most: an epoch's workers are not there beside the next one's."""
+    found = list(processes)
+    changes: list[tuple[float, int]] = []
+    for one in found:
+        if one.first_seen is None or one.last_seen is None or one.first_seen >= one.last_seen:
+            continue
+        # at one moment, those that go are counted before those that come: the next epoch begins where one ends
+        changes += [(one.first_seen, 1), (one.last_seen, -1)]
+    together = max(accumulate(change for _, change in sorted(changes)), default=0)
+    return max(together, 1 if found else 0)
 
 
 def by_role(processes: Iterable[Process]) -> dict[str, Share]:

@@ -29,6 +29,17 @@ def test_what_was_not_measured_is_absent() -> None:
     assert shares.share([]) == Share(processes=0)
 
 
+def test_processes_are_counted_while_they_live_together() -> None:
+    epochs = [process(pid, 10.0 * (pid // 2), 10.0 * (pid // 2) + 10) for pid in range(8)]
+    assert shares.most_at_once(epochs) == 2
+    assert shares.most_at_once([process(1, 0.0, 9.0), process(2, 5.0, 20.0), process(3, 19.0, 30.0)]) == 2
+
+
+def test_processes_that_were_seen_once_or_never_live_alone() -> None:
+    assert shares.most_at_once([process(1, 5.0, 5.0), process(2, None, 9.0), process(3, 1.0, None)]) == 1
+    assert shares.most_at_once([]) == 0
+
+
 def test_a_training_has_its_loop_and_its_workers_apart() -> None:
     found = shares.by_role(
         [

@@ -14,7 +14,7 @@ from math import inf
 
 import numpy as np
 
-from jobmeter.analysis import gpus, progress, readings
+from jobmeter.analysis import gpus, progress, readings, shares
 from jobmeter.analysis.series import Floats
 from jobmeter.model import metrics, roles, units
 from jobmeter.model.report import Evidence, Finding, Severity
@@ -159,13 +159,11 @@ def _workers(host: Host) -> Evidence:
 
 
 def _host(view: RunView) -> Host:
-    workers = [_cores(one, view) for one in view.processes if one.role == roles.WORKER]
-    mains = [_cores(one, view) for one in view.processes if one.role == roles.MAIN]
-    working, main = [one for one in workers if one is not None], [one for one in mains if one is not None]
+    working, main = _working(view, roles.WORKER), _working(view, roles.MAIN)
     known = Host(
-        workers=len(working),
-        worker_cores=float(np.mean(working)) if working else None,
-        main_cores=max(main) if main else None,
+        workers=shares.most_at_once(process for process, _ in working),
+        worker_cores=float(np.mean([used for _, used in working])) if working else None,
+        main_cores=max((used for _, used in main), default=None),
         used_cores=readings.used_cores(view.run),
         allowed_cores=view.run.limits.cpus,
         cpu_wait_ratio=_cpu_wait(view),
@@ -181,20 +179,29 @@ def _cpu_wait(view: RunView) -> float:
     return min(1.0, float(found.values.sum() / found.spans.sum()))
 
 
-def _cores(process: Process, view: RunView) -> float | None:
+def _working(view: RunView, role: str) -> list[tuple[Process, float]]:
+    """Give the processes of one role that lived long enough, with the cores each used."""
+    zero = _tick_zero(view)
+    cast = ((one, _cores(one, zero)) for one in view.processes if one.role == role)
+    return [(one, used) for one, used in cast if used is not None]
+
+
+def _cores(process: Process, tick_zero: float | None) -> float | None:
     if process.cpu_seconds is None or process.first_seen is None or process.last_seen is None:
         return None
-    lived = process.last_seen - min(process.first_seen, _started(process, view))
+    ticks = _ticks(process)
+    # it is seen first at the next report, its ticks are those of its start
+    started = inf if ticks is None or tick_zero is None else tick_zero + ticks / _TICKS_A_SECOND
+    lived = process.last_seen - min(process.first_seen, started)
     return process.cpu_seconds / lived if lived >= _LONG_LIVED_SECONDS else None
 
 
-def _started(process: Process, view: RunView) -> float:
-    """Say when a process began: it is seen first at the next report, its ticks are those of its start."""
+def _tick_zero(view: RunView) -> float | None:
+    """Say when the clock of ticks began: the first process of a run starts with it."""
     known = [ticks for one in view.processes if (ticks := _ticks(one)) is not None]
-    own = _ticks(process)
-    if own is None or view.run.started_at is None:
-        return inf
-    return view.run.started_at + (own - min(known)) / _TICKS_A_SECOND
+    if not known or view.run.started_at is None:
+        return None
+    return view.run.started_at - min(known) / _TICKS_A_SECOND
 
 
 def _ticks(process: Process) -> int | None:

@@ -34,7 +34,7 @@ def advise(case: Case) -> Iterable[Recommendation]:
         rule="num_workers",
         severity=Severity.CRITICAL,
         title="Reduce worker count",
-        action="Set num_workers: 0",
+        action=f"Set num_workers: 0{_with_them(case)}",
         impact=f"Saves {units.format_bytes(each)} per worker, about {units.format_bytes(saved)} of memory "
         f"({advice.between(least, most)}); loading then takes turns with training",
         config_path=None if found is None else found.path,
@@ -55,8 +55,19 @@ def _held(case: Case, room: rooms.Room) -> tuple[float, int] | None:
     saved = min(float(workers.memory_peak_bytes), room.peak_bytes - rest)
     configured = configs.value_of(case.view.run, "num_workers")
     known = isinstance(configured, int) and 0 < configured <= workers.processes
-    count = int(configured) if known else workers.processes  # type: ignore[call-overload]
+    crew = (one for one in case.view.processes if one.role == roles.WORKER)
+    count = int(configured) if known else shares.most_at_once(crew)  # type: ignore[call-overload]
     return (saved, count) if saved > max(_LEAST_SHARE * room.peak_bytes, _LEAST_BYTES) else None
+
+
+def _with_them(case: Case) -> str:
+    """Name what must go with the workers: PyTorch raises where it is set and there are none."""
+    found = (configs.find(case.view.run, name) for name in ("persistent_workers", "prefetch_factor"))
+    named = [one.path.rpartition(".")[2] for one in found if one is not None and one.value]
+    refused = "it" if len(named) == 1 else "them"
+    return (
+        f", and remove {' and '.join(named)}: a DataLoader without workers refuses {refused}" if named else ""
+    )
 
 
 def _evidence(workers: int, saved: float) -> Evidence:

@@ -157,6 +157,26 @@ def test_workers_that_share_too_few_cores_are_at_full_load() -> None:
     ]
 
 
+def test_workers_of_later_epochs_do_not_work_beside_those_of_earlier_ones() -> None:
+    began = curves.run().run.started_at
+    assert began is not None
+    crews = [
+        replace(
+            process(pid, roles.WORKER, 3.0),
+            instance=f"{pid}@{1000 * epoch}",
+            first_seen=began + 10 * epoch,
+            last_seen=began + 10 * epoch + 10,
+        )
+        for epoch in range(10)
+        for pid in (2 * epoch, 2 * epoch + 1)
+    ]
+    facts = {"limits": Limits(cpus=4.0)}
+    assert list(gpu_starved.detect(curves.run(LOW, processes=crews, **facts))) == []
+    busy = [replace(one, cpu_seconds=9.7) for one in crews]
+    found = one(gpu_starved.detect(curves.run(LOW, processes=busy, **facts)))
+    assert "2 workers use 0.97 cores each" in found.sentence
+
+
 def test_workers_that_wait_for_their_turn_on_a_full_machine_are_at_full_load() -> None:
     processes = [process(1, roles.MAIN, 5.0), process(2, roles.WORKER, 35.0)]
     waits = curves.rate("cgroup_cpu_pressure", [0.6] * 100)

@@ -1,6 +1,7 @@
 """Advice where memory is short, tight or left over: host memory by the host's, GPU memory by the GPU's."""
 
 import copy
+import dataclasses
 
 import pytest
 
@@ -12,7 +13,7 @@ from jobmeter.model.run import Run, Status
 from jobmeter.model.view import Event
 from support import cases
 from support.cases import advised, only
-from support.views import GIB
+from support.views import GIB, STARTED
 
 FULL_GPU = cases.gpu_series(76)
 TIGHT_GPU = cases.gpu_series(70)
@@ -104,6 +105,32 @@ def test_workers_are_counted_where_the_config_does_not_say() -> None:
     crew = [cases.worker(1, 4, roles.MAIN), cases.worker(2, 3)]
     advice = only("num_workers", in_host(9.5, {}, processes=crew))
     assert (advice.config_path, advice.current_value) == (None, 1)
+
+
+def test_workers_of_all_epochs_are_not_counted_as_one_crew() -> None:
+    epochs = [
+        dataclasses.replace(
+            cases.worker(pid, 1), first_seen=STARTED + 10 * epoch, last_seen=STARTED + 10 * epoch + 9
+        )
+        for epoch in range(6)
+        for pid in (2 + 2 * epoch, 3 + 2 * epoch)
+    ]
+    advice = only("num_workers", in_host(9.5, {}, processes=[cases.worker(1, 7, roles.MAIN), *epochs]))
+    assert advice.current_value == 2
+    assert advice.evidence[1].sentence == "2 workers held 2 GiB that the training itself does not"
+
+
+@pytest.mark.parametrize(
+    ("config", "also"),
+    [
+        ({"persistent_workers": True}, "persistent_workers"),
+        ({"dataloader_prefetch_factor": 4}, "dataloader_prefetch_factor"),
+    ],
+)
+def test_settings_that_need_workers_go_with_them(config: dict[str, object], also: str) -> None:
+    crew = [cases.worker(1, 4, roles.MAIN), cases.worker(2, 4)]
+    advice = only("num_workers", in_host(9.5, config | {"num_workers": 1}, processes=crew))
+    assert advice.action == f"Set num_workers: 0, and remove {also}: a DataLoader without workers refuses it"
 
 
 @pytest.mark.parametrize(
