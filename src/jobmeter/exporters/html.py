@@ -27,6 +27,8 @@ class Page:
     report: Report
     chart: Chart
     zones: Zones
+    output_searched: bool
+    """Whether any of the job's output could be read: what was not searched has no number of errors."""
     made_by: str
 
 
@@ -39,7 +41,7 @@ def render(page: Page) -> str:
         "style": style,
         "title": html_text.line(page.chart.title or run.run_id),
         "facts": "".join(f"<li>{html_text.line(fact)}</li>" for fact in (run.run_id, *page.chart.facts)),
-        "summary": html_parts.summary(run, report),
+        "summary": html_parts.summary(run, report, output_searched=page.output_searched),
         "recommendations": html_parts.recommendations(report.recommendations),
         "charts": _charts(page),
         "findings": html_parts.findings(report.findings, run),

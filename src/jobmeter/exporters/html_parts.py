@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from jobmeter.exporters import html_text
 from jobmeter.exporters.html_text import line
-from jobmeter.model import moments, text, units
+from jobmeter.model import endings, moments, text, units
 from jobmeter.model.measurement import Unit
 from jobmeter.model.report import Evidence, Finding, LogError, Prediction, Recommendation, Report, Severity
 from jobmeter.model.run import Headline, Run, Status
@@ -18,8 +18,8 @@ _ARROW = "\N{RIGHTWARDS ARROW}"
 _UNITS = {unit.value: unit for unit in Unit}
 
 
-def summary(run: Run, report: Report) -> str:
-    """Say how the run stands, what it needed and how it ended."""
+def summary(run: Run, report: Report, *, output_searched: bool) -> str:
+    """Say how the run stands, what it needed and how it ended; errors are counted where they were looked for."""
     verdict = report.verdict
     figures = [
         ("peak memory", peak_memory(run)),
@@ -29,7 +29,7 @@ def summary(run: Run, report: Report) -> str:
         ("GPU", _headline(run, "gpu_util_percent", units.format_percent)),
         ("GPU memory", _headline(run, "gpu_memory_peak_bytes", units.format_bytes)),
         ("last step", "" if run.steps is None else f"{run.steps.last_step:,}"),
-        ("errors in the log", f"{sum(error.level != 'WARNING' for error in report.log_errors):,}"),
+        ("errors in the log", _count_errors(report.log_errors, output_searched=output_searched)),
     ]
     cells = "".join(
         f"<div><dt>{name}</dt><dd>{_unbroken(value)}</dd></div>" for name, value in figures if value
@@ -42,6 +42,11 @@ def summary(run: Run, report: Report) -> str:
         f"<p>{line(verdict.sentence)}{sure}</p></div>{_evidence(verdict.evidence)}"
         f'<dl class="figures">{cells}</dl></div>'
     )
+
+
+def _count_errors(errors: Sequence[LogError], *, output_searched: bool) -> str:
+    count = sum(error.level != "WARNING" for error in errors)
+    return f"{count:,}" if count or output_searched else ""
 
 
 def _unbroken(value: str) -> str:
@@ -65,10 +70,9 @@ def peak_memory(run: Run) -> str:
 
 
 def _ending(run: Run) -> str:
-    by = f" by {run.signal}" if run.signal else ""
     code = f", exit code {run.exit_code}" if run.exit_code is not None else ""
     unknown = run.status is Status.LOST and run.provenance.origin != "jobmeter"
-    return "not known" if unknown else f"{run.status.value}{by}{code}"
+    return "not known" if unknown else f"{run.status.value} {endings.cause(run)}".rstrip() + code
 
 
 def _headline(run: Run, name: str, write: Callable[[float], str]) -> str:

@@ -42,6 +42,7 @@ def end_record(ending: "Ending", *, began: float, state: str, facts: "Record") -
         "signal": None if signal is None else signal_names.name(signal),
         "ended_at": writer.timestamp(ending.wall),
         "wall_seconds": round(ending.at - began, 6),
+        **({"ended_by": "timeout"} if ending.timed_out else {}),
         **facts,
     }
 

@@ -38,6 +38,7 @@ def summary_json(records: "Records") -> str:
         "status",
         "exit_code",
         "signal",
+        "ended_by",
         "wall_seconds",
         "samples",
         "summary",
@@ -51,6 +52,7 @@ def summary_json(records: "Records") -> str:
             "job_id": start["job_id"],
             "headline": records.headlines,
             "limits": records.context.get("limits", {}),
+            **({} if (seconds := _time_limit(records)) is None else {"timeout_seconds": seconds}),
             **{key: end[key] for key in chosen if key in end},
         }
     )
@@ -68,7 +70,7 @@ def summary_text(
     context, end, headlines = records.context, records.end, records.headlines
     wall = _float(end["wall_seconds"])
     ended = str(end["signal"] or ("exit unknown" if end["exit_code"] is None else f"exit {end['exit_code']}"))
-    first = f"jobmeter: {end['status']} ({ended}) after {format_seconds(wall)}"
+    first = f"jobmeter: {end['status']} ({ended}) after {format_seconds(wall)}{_reason(records)}"
     rows = [
         *[Row(name, _printable(said)) for name, said in (steps or {}).items()],
         *_cpu_row(_mapping(headlines.get("cpu_seconds")), context, wall),
@@ -84,6 +86,22 @@ def summary_text(
     ]
     beside = _source_column(rows, columns)
     return "\n".join([first, *[line for row in rows for line in _lines(row, beside, columns)]])
+
+
+def _reason(records: "Records") -> str:
+    """Say that the job did not end by itself: a signal alone could be anybody's."""
+    from jobmeter.model.units import format_seconds
+
+    if records.end.get("ended_by") != "timeout":
+        return ""
+    seconds = _time_limit(records)
+    of = "" if seconds is None else f" of {format_seconds(seconds)}"
+    return f": the time limit{of} (--timeout) ended it"
+
+
+def _time_limit(records: "Records") -> float | None:
+    given = _mapping(records.context.get("options")).get("timeout")
+    return given if isinstance(given, int | float) else None
 
 
 def _why_row(end: "Record", run_id: str, home: str | None) -> list[Row]:

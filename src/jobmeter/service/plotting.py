@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import msgspec
 
-from jobmeter.model import moments, units
+from jobmeter.model import endings, moments, units
 from jobmeter.model.panel import Chart, Panel
 from jobmeter.model.run import LIVE, Run, Status
 from jobmeter.model.view import RunView
@@ -153,8 +153,9 @@ def _ending(run: Run) -> str:
     if run.status is Status.LOST:
         recorded = run.provenance.origin == "jobmeter"
         return "lost, shown up to the last sample" if recorded else "its end is not known"
-    if run.signal:
-        return f"{run.status.value} by {run.signal}"
+    by = endings.cause(run)
+    if by:
+        return f"{run.status.value} {by}"
     return f"{run.status.value}, exit {run.exit_code}" if run.exit_code is not None else run.status.value
 
 

@@ -8,7 +8,7 @@ from jobmeter.errors import UsageError
 from jobmeter.exporters import html
 from jobmeter.exporters.html_charts import Zones
 from jobmeter.model.run import Run
-from jobmeter.service import analysis, plot_told, plot_view, plotting, runs
+from jobmeter.service import analysis, logs, output_steps, plot_told, plot_view, plotting, runs
 
 BUCKETS = 400
 """Points a line keeps; more is invisible at the width of a page and only makes it heavy."""
@@ -31,9 +31,16 @@ def render(home: str, ref: str) -> str:
         report=report,
         chart=chart,
         zones=zones_of(view.run),
+        output_searched=_has_output(view.run),
         made_by=f"jobmeter {jobmeter.__version__}",
     )
     return html.render(page)
+
+
+def _has_output(run: Run) -> bool:
+    """Say whether any output of the job is there to be searched."""
+    found = logs.channels(run, output_steps.STREAMS)
+    return any(not channel.inherited or logs.problem(channel) is None for channel in found)
 
 
 def zones_of(run: Run) -> Zones:

@@ -50,9 +50,28 @@ def page_of(view: RunView | None = None, **changes: object) -> str:
         "report": reports.report(),
         "chart": plotting.describe(shown, buckets=100),
         "zones": ZONES,
+        "output_searched": True,
         "made_by": "jobmeter 1.2.3",
     }
     return html.render(html.Page(**(known | changes)))  # type: ignore[arg-type]
+
+
+def test_errors_are_counted_only_where_they_were_looked_for() -> None:
+    clean = dataclasses.replace(reports.report(), log_errors=())
+    assert "<dt>errors in the log</dt><dd><span>0</span></dd>" in page_of(report=clean)
+    assert "errors in the log" not in page_of(report=clean, output_searched=False)
+    # those of another recorder of the job count all the same
+    assert "errors in the log" in page_of(output_searched=False)
+
+
+def test_a_time_limit_is_told_with_the_signal() -> None:
+    view = views.build_run(
+        status=Status.CANCELLED,
+        signal="SIGTERM",
+        exit_code=124,
+        context={"ended_by": "timeout", "options": {"timeout": 5.0}},
+    )
+    assert "cancelled at its time limit of 5 s, by SIGTERM, exit code 124" in read(page_of(view)).text
 
 
 def peak(value: float) -> dict[str, Headline]:

@@ -239,3 +239,31 @@ def test_a_training_begins_with_how_far_it_came() -> None:
         "  ranks    4 logged steps",
         "  run      20261115T095001Z-7f3a9c",
     ]
+
+
+def test_a_time_limit_is_the_reason_of_the_signal() -> None:
+    records = make_records(
+        {},
+        by_command=[],
+        status="cancelled",
+        exit_code=124,
+        signal="SIGTERM",
+        ended_by="timeout",
+        wall_seconds=5.01,
+    )
+    first = summarytext.summary_text(records).splitlines()[0]
+    assert first == "jobmeter: cancelled (SIGTERM) after 5.01 s: the time limit (--timeout) ended it"
+    records.context["options"] = {"timeout": 5.0}
+    first = summarytext.summary_text(records).splitlines()[0]
+    assert first == "jobmeter: cancelled (SIGTERM) after 5.01 s: the time limit of 5 s (--timeout) ended it"
+    told = json.loads(summarytext.summary_json(records))
+    assert (told["ended_by"], told["timeout_seconds"]) == ("timeout", 5.0)
+
+
+def test_a_job_that_ended_in_time_has_no_reason_but_its_own() -> None:
+    records = make_records({}, by_command=[])
+    records.context["options"] = {"timeout": 60.0}
+    assert summarytext.summary_text(records).splitlines()[0] == "jobmeter: completed (exit 0) after 41.2 s"
+    told = json.loads(summarytext.summary_json(records))
+    assert "ended_by" not in told
+    assert "ended_by" not in json.loads(summarytext.summary_json(make_records()))

@@ -1,11 +1,13 @@
 """The time was over: `--timeout` of the recorder, or what a scheduler wrote into the job's output."""
 
 from jobmeter.analysis.verdict import facts, story
+from jobmeter.model import endings
 from jobmeter.model.report import Cause, Evidence, Verdict
 from jobmeter.model.units import format_seconds
 from jobmeter.model.view import RunView
 
 _TIMEOUT_PROGRAM = 124
+_LATE_SECONDS = 1.0
 
 
 def judge(view: RunView) -> Verdict | None:
@@ -20,7 +22,7 @@ def judge(view: RunView) -> Verdict | None:
             source="event timeout",
             timestamp=timeout.timestamp,
         )
-        sentence = f"the job was stopped at its time limit{_after(view)}"
+        sentence = f"the job was stopped at its time limit{_limit(view)}"
         return facts.verdict(Cause.TIMEOUT, sentence, 0.98, evidence, *facts.endings(view.run))
     if error is not None and error.signature == "time_limit":
         limit = error.fields.get("timeout_seconds")
@@ -33,6 +35,15 @@ def judge(view: RunView) -> Verdict | None:
         sentence = f"`timeout` stopped the command{_after(view)}"
         return facts.verdict(Cause.TIMEOUT, sentence, 0.95, *facts.endings(view.run))
     return None
+
+
+def _limit(view: RunView) -> str:
+    """Say what the limit was, and how long it lasted where the job took its time to end."""
+    limit_seconds, wall_seconds = endings.time_limit_seconds(view.run), view.run.wall_seconds
+    if limit_seconds is None:
+        return _after(view)
+    is_late = wall_seconds is not None and wall_seconds > limit_seconds + _LATE_SECONDS
+    return f" of {format_seconds(limit_seconds)}" + (f", and ended{_after(view)}" if is_late else "")
 
 
 def _after(view: RunView) -> str:

@@ -1,7 +1,7 @@
 """How a run stands, in a word, in a sentence, and in colour."""
 
 from jobmeter.cli.render.screen import Style
-from jobmeter.model import text
+from jobmeter.model import endings, text
 from jobmeter.model.run import Run, Status
 
 STYLES: dict[Status, Style] = {
@@ -32,6 +32,4 @@ def sentence(run: Run) -> str:
         return "not known: nothing says how it ended"
     if run.status is Status.LOST:
         return "lost: the recorder vanished, what follows stops where it did"
-    if run.signal:
-        return f"{run.status.value} by {text.clean(run.signal)}{code}"
-    return f"{run.status.value}{code}"
+    return f"{run.status.value} {text.clean(endings.cause(run))}".rstrip() + code

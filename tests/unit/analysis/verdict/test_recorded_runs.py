@@ -49,6 +49,16 @@ def test_the_recorders_timeout_says_after_how_long() -> None:
     assert decide(event("timeout"), errors=(stopped,)).cause is Cause.TIMEOUT
 
 
+@pytest.mark.parametrize(
+    ("wall_seconds", "words"),
+    [(5.02, "of 5 s"), (14.2, "of 5 s, and ended after 14.2 s"), (None, "of 5 s")],
+)
+def test_the_recorders_timeout_says_what_the_limit_was(wall_seconds: float | None, words: str) -> None:
+    context = {"options": {"timeout": 5.0}}
+    found = decide(event("timeout"), signal="SIGTERM", wall_seconds=wall_seconds, context=context)
+    assert found.sentence == f"the job was stopped at its time limit {words}"
+
+
 def test_the_program_timeout_is_known_by_its_exit_status() -> None:
     assert decide(command=("/usr/bin/timeout", "5", "x"), exit_code=124).cause is Cause.TIMEOUT
     assert decide(exit_code=124).cause is Cause.UNKNOWN
