@@ -11,13 +11,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from jobmeter.analysis import readings
+from jobmeter.analysis import gpus, readings
 from jobmeter.analysis.series import GPU_TOOLS
 from jobmeter.model import units
 from jobmeter.model.report import Evidence, Finding, LogError, Severity
 from jobmeter.model.view import RunView
 
 LEAST_BYTES = 1 << 30
+"""On each GPU: what a driver keeps for itself is less."""
 WARNED_SHARE = 0.1
 """Of what is in use on the GPUs: less hardly hurts."""
 MOST_OF_THE_TIME = 0.5
@@ -30,20 +31,20 @@ def detect(view: RunView) -> Iterable[Finding]:
         used = readings.first(view, f"{tool}_mem_used_total")
         own = readings.first(view, f"{tool}_proc_mem_total")
         if used is not None and own is not None:
-            yield from _gap(used, own)
+            yield from _gap(used, own, LEAST_BYTES * max(1, len(gpus.devices(view))))
             return
     told = [(error, held) for error in view.log_errors if (held := _others(error)) >= LEAST_BYTES]
     if told:
         yield _said(*told[0])
 
 
-def _gap(used: readings.Readings, own: readings.Readings) -> Iterable[Finding]:
+def _gap(used: readings.Readings, own: readings.Readings, least_bytes: int) -> Iterable[Finding]:
     # before its first allocation the job holds nothing, which is no reading at all
     during = (used.times >= own.times[0]) & (used.times <= own.times[-1])
     if not during.any():
         return
     others = used.values[during] - np.interp(used.times[during], own.times, own.values)
-    if (others >= LEAST_BYTES).mean() < MOST_OF_THE_TIME:
+    if (others >= least_bytes).mean() < MOST_OF_THE_TIME:
         return
     held, whole = float(np.median(others)), float(np.median(used.values[during]))
     moments = used.times[during]

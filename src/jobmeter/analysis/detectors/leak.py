@@ -65,10 +65,10 @@ class Growth:
 def detect(view: RunView) -> Iterable[Finding]:
     """Tell which memory leaks."""
     for curve in curves(view, Resource.MEMORY, Resource.GPU_MEMORY):
-        growth = leaking(curve, view.run.limits.memory_bytes)
+        limit_bytes = view.run.limits.memory_bytes if curve.resource is Resource.MEMORY else None
+        growth = leaking(curve, limit_bytes)
         if growth is not None:
-            limit = view.run.limits.memory_bytes if curve.resource is Resource.MEMORY else None
-            yield _finding(curve, growth, limit, live=view.run.status in LIVE)
+            yield _finding(curve, growth, limit_bytes, live=view.run.status in LIVE)
 
 
 def leaking(curve: Curve, limit_bytes: int | None = None) -> Growth | None:

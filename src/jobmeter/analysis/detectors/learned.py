@@ -2,18 +2,19 @@
 
 The model is small: of every figure the middle and the robust spread over the completed runs. A figure is unusual
 when it lies outside of all that was seen and many spreads from the middle. With fewer than `FEWEST_RUNS` nothing is
-said. A run that did not complete is held against the others only for using more: it may have ended early.
+said. A run that did not complete is held against the others only for using more of what adds up: it may have ended
+early, with its loss still high.
 
 What can mislead: the earlier runs may have had other inputs; a job whose runs are all alike down to a percent is
 held to five percent.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from jobmeter.analysis import robust
+from jobmeter.analysis import readings, robust
 from jobmeter.model import units
 from jobmeter.model.measurement import Unit
 from jobmeter.model.report import Evidence, Finding, Severity
@@ -43,21 +44,27 @@ class Figure:
     """A difference too small to speak of."""
     more_is_worse: bool = True
     less_is_worse: bool = False
+    adds_up: bool = True
+    """It only grows while a run goes on."""
 
 
 FIGURES: dict[str, Figure] = {
     "cpu_seconds": Figure("CPU time", Unit.SECONDS, 1.0),
     "energy_joules": Figure("energy", Unit.JOULES, 100.0),
     "gpu_memory_peak_bytes": Figure("GPU memory peak", Unit.BYTES, 64.0 * (1 << 20)),
-    "gpu_util_percent": Figure("GPU utilisation", Unit.PERCENT, 5.0, more_is_worse=False, less_is_worse=True),
+    "gpu_util_percent": Figure(
+        "GPU utilisation", Unit.PERCENT, 5.0, more_is_worse=False, less_is_worse=True, adds_up=False
+    ),
     "io_read_bytes": Figure("bytes read", Unit.BYTES, 64.0 * (1 << 20)),
     "io_write_bytes": Figure("bytes written", Unit.BYTES, 64.0 * (1 << 20)),
-    "last_loss": Figure("last loss", Unit.NONE, 1e-3),
+    "last_loss": Figure("last loss", Unit.NONE, 1e-3, adds_up=False),
     "memory_peak_bytes": Figure("memory peak", Unit.BYTES, 16.0 * (1 << 20)),
     "step_count": Figure("number of steps", Unit.COUNT, 1.0, more_is_worse=False),
-    "steps_per_second": Figure("steps per second", Unit.NONE, 1e-3, more_is_worse=False, less_is_worse=True),
+    "steps_per_second": Figure(
+        "steps per second", Unit.NONE, 1e-3, more_is_worse=False, less_is_worse=True, adds_up=False
+    ),
     "throttled_seconds": Figure("time throttled", Unit.SECONDS, 1.0),
-    "used_cores": Figure("cores used", Unit.NONE, 0.1, more_is_worse=False),
+    "used_cores": Figure("cores used", Unit.NONE, 0.1, more_is_worse=False, adds_up=False),
     "wall_seconds": Figure("run time", Unit.SECONDS, 2.0),
 }
 """What is learned of a job, by name."""
@@ -80,7 +87,9 @@ def detect(view: RunView) -> Iterable[Finding]:
     completed = view.run.status is Status.COMPLETED
     for name, value in sorted(figures_of(view.run).items()):
         normal = known.get(name)
-        if normal is not None and is_unusual(value, normal) and (completed or value > normal.high):
+        if normal is None or not is_unusual(value, normal):
+            continue
+        if completed or (FIGURES[name].adds_up and value > normal.high):
             yield _finding(view.run, name, value, normal)
 
 
@@ -113,19 +122,13 @@ def figures_of(run: Run) -> dict[str, float]:
     """Take from a run what is learned of it; what was not measured is absent."""
     found: dict[str, float | None] = {name: one.value for name, one in run.headline.items()}
     found["wall_seconds"] = run.wall_seconds
-    found["throttled_seconds"] = _number(run.summary, "cgroup_throttled")
-    if run.wall_seconds and "cpu_seconds" in run.headline:
-        found["used_cores"] = run.headline["cpu_seconds"].value / run.wall_seconds
+    found["throttled_seconds"] = readings.number(run, "cgroup_throttled")
+    found["used_cores"] = readings.used_cores(run)
     if run.steps is not None:
         found["step_count"] = run.steps.count
         found["steps_per_second"] = run.steps.steps_per_second
         found["last_loss"] = _last(run.steps.metrics.get("loss"))
     return {name: value for name, value in found.items() if name in FIGURES and value is not None}
-
-
-def _number(summary: Mapping[str, object], key: str) -> float | None:
-    value = summary.get(key)
-    return float(value) if isinstance(value, int | float) else None
 
 
 def _last(metric: MetricSummary | None) -> float | None:

@@ -1,13 +1,11 @@
 """Ranks that waited for one another in vain: more time only where one was slow, never where one had died."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from jobmeter.analysis.case import Case
 from jobmeter.analysis.verdict import facts
 from jobmeter.model import units
-from jobmeter.model.report import Cause, Evidence, LogError, Recommendation, Severity
-
-_STALLS = ("stragglers", "rank_imbalance", "stall")
+from jobmeter.model.report import Cause, Evidence, Finding, LogError, Recommendation, Severity
 
 
 def advise(case: Case) -> Iterable[Recommendation]:
@@ -15,7 +13,7 @@ def advise(case: Case) -> Iterable[Recommendation]:
     if case.verdict.cause is not Cause.NCCL_TIMEOUT:
         return
     error = next((one for one in case.view.log_errors if one.signature == "nccl_timeout"), None)
-    late = next((finding for name in _STALLS for finding in case.found(name)), None)
+    late = next(_lateness(case), None)
     timeout = None if error is None else error.fields.get("timeout_seconds")
     known = isinstance(timeout, int | float) and 0 < timeout < 1e8
     if late is None or error is None or not known:
@@ -36,6 +34,12 @@ def advise(case: Case) -> Iterable[Recommendation]:
             Evidence(sentence=late.sentence, source=late.detector),
         ),
     )
+
+
+def _lateness(case: Case) -> Iterator[Finding]:
+    """Give what shows that a rank was slow and came in the end: a stall to the end is the waiting itself."""
+    yield from case.found("stragglers")
+    yield from (found for found in case.found("stall") if not found.figures.get("at_end"))
 
 
 def _look(case: Case, error: LogError | None) -> Recommendation:

@@ -287,6 +287,15 @@ def test_a_small_neighbour_is_worth_a_word_and_one_that_left_nothing() -> None:
     assert list(gpu_neighbour.detect(shared([30.0 * GIB] * 3 + [10.0 * GIB] * 7, [10.0 * GIB] * 10))) == []
 
 
+def test_what_the_driver_of_every_gpu_keeps_is_nobody() -> None:
+    each = [curves.gauge("nvml_mem_used", [10.6 * GIB] * 10, instance=f"GPU-{place}") for place in range(8)]
+    kept, mine = 84.8 * GIB, 80.0 * GIB
+    total = curves.gauge("nvml_mem_used_total", [kept] * 10)
+    own = curves.gauge("nvml_proc_mem_total", [mine] * 10)
+    assert list(gpu_neighbour.detect(curves.run(*each, total, own))) == []
+    assert len(list(gpu_neighbour.detect(curves.run(total, own)))) == 1
+
+
 def test_readings_of_other_times_are_not_compared() -> None:
     late = views.gauge("nvml_proc_mem_total", [(100, GIB), (101, GIB)])
     view = curves.run(curves.gauge("nvml_mem_used_total", [30.0 * GIB] * 10), late)

@@ -123,3 +123,9 @@ def test_memory_given_back_after_loading_does_not_hide_a_leak() -> None:
     loading = np.linspace(0, 2000, 40)
     growing = np.linspace(1000, 1500, 560)
     assert len(look(np.concatenate([loading, growing]) * MIB + grains(0.5))) == 1
+
+
+def test_growth_on_a_gpu_is_not_held_against_the_limit_of_the_host() -> None:
+    grown = curves.gauge("nvml_proc_mem_total", np.linspace(40.0, 41.0, 200) * GIB)
+    assert list(leak.detect(curves.run(grown))) == []
+    assert list(leak.detect(curves.run(grown, limits=Limits(memory_bytes=2 * GIB)))) == []

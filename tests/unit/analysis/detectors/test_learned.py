@@ -116,6 +116,11 @@ def test_a_training_that_is_slower_than_ever_is_a_warning() -> None:
     assert worse.sentence.startswith("last loss is 7.5; the middle of 12 earlier runs of this job is 2")
 
 
+def test_a_training_that_broke_off_is_not_told_that_its_loss_was_still_high() -> None:
+    history = past(12, steps=steps(4.0))
+    assert look(run(GIB, 3.0, cpu=20.0, steps=steps(9.0, 7.5), status=Status.KILLED), history) == []
+
+
 def test_what_was_not_measured_is_not_learned() -> None:
     bare = Run(run_id="r", job_id="r", status=Status.COMPLETED, command=("x",))
     assert learned.figures_of(bare) == {}

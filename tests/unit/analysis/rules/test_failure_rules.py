@@ -139,6 +139,16 @@ def test_a_timeout_is_raised_only_where_a_rank_was_late() -> None:
     assert only("nccl_timeout", failed(Cause.NCCL_TIMEOUT)).evidence == ()
 
 
+def test_a_stall_that_lasts_to_the_end_is_the_waiting_itself() -> None:
+    gave_up = error("nccl_timeout", timeout_seconds=600.0)
+    waited = failed(Cause.NCCL_TIMEOUT, gave_up, findings=[cases.finding("stall", at_end=1)])
+    assert only("nccl_timeout", waited).title == "Find the rank that did not come"
+    uneven = failed(Cause.NCCL_TIMEOUT, gave_up, findings=[cases.finding("rank_imbalance")])
+    assert only("nccl_timeout", uneven).title == "Find the rank that did not come"
+    paused = failed(Cause.NCCL_TIMEOUT, gave_up, findings=[cases.finding("stall", at_end=0)])
+    assert only("nccl_timeout", paused).title == "Give late ranks more time"
+
+
 def test_events_of_other_kinds_are_no_checkpoints() -> None:
     other = Event(timestamp=1.0, type="alert")
     assert "checkpoints" not in only("disk_full", failed(Cause.DISK_FULL, events=(other,))).impact
