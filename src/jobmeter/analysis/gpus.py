@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 
 from jobmeter.analysis import readings
 from jobmeter.analysis.readings import Readings
-from jobmeter.analysis.series import GPU_TOOLS, Floats
+from jobmeter.analysis.series import GPU_TOOLS, Floats, gpu_label
 from jobmeter.model.view import RunView
 
 BUSY_PERCENT = 5.0
 """Of the time: below, a GPU does nothing."""
-_UUID = "GPU-"
-_SHORT_UUID = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +32,7 @@ class Device:
     @property
     def label(self) -> str:
         """Name it: `GPU 0`, `GPU-3fa9c1d2`."""
-        return self.instance[:_SHORT_UUID] if self.instance.startswith(_UUID) else f"GPU {self.instance}"
+        return gpu_label(self.instance)
 
     def key(self, quantity: str) -> str:
         """Name the key of a quantity of it."""

@@ -25,6 +25,7 @@ MOST_CELLS = 4096
 FEWEST_CELLS = 5
 """With fewer there is no shape to speak of."""
 MEBI = 1 << 20
+_UUID, _SHORT_UUID = "GPU-", 12
 _ABSURD = 1e30
 """No job uses so much of anything; squares of it are still numbers."""
 
@@ -107,8 +108,16 @@ class Curve:
 
     @property
     def subject(self) -> str:
-        """Say whose it is: `memory`, `GPU memory of 0`."""
-        return f"{self.resource.value} of {self.instance}" if self.instance else self.resource.value
+        """Say whose it is: `memory`, `memory of GPU 0`, `use of GPU-3fa9c1d2`."""
+        if not self.instance:
+            return self.resource.value
+        match self.resource:
+            case Resource.GPU:
+                return f"use of {gpu_label(self.instance)}"
+            case Resource.GPU_MEMORY:
+                return f"memory of {gpu_label(self.instance)}"
+            case _:
+                return f"{self.resource.value} of {self.instance}"
 
     def show(self, value: float) -> str:
         """Render a value of this curve for people."""
@@ -121,6 +130,11 @@ class Curve:
                 return units.format_percent(value)
             case _:
                 return f"{value:.2f} cores" if value < 9.995 else f"{value:.1f} cores"
+
+
+def gpu_label(instance: str) -> str:
+    """Name a GPU: `GPU 0`, `GPU-3fa9c1d2`."""
+    return instance[:_SHORT_UUID] if instance.startswith(_UUID) else f"GPU {instance}"
 
 
 _FLOORS = {"bytes": 32.0 * MEBI, "bytes_per_second": 4.0 * MEBI, "cores": 0.25, "percent": 10.0}

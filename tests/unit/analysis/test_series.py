@@ -60,7 +60,7 @@ def test_every_gpu_has_a_curve_of_its_own() -> None:
         curves.gauge("nvml_util", [10.0] * 6, instance="GPU-a"),
         curves.gauge("nvml_util", [10.0] * 2, instance="GPU-c"),
     )
-    assert [one.subject for one in series.curves(view, Resource.GPU)] == ["GPU of GPU-a", "GPU of GPU-b"]
+    assert [one.subject for one in series.curves(view, Resource.GPU)] == ["use of GPU-a", "use of GPU-b"]
 
 
 def test_the_first_dense_samples_share_cells() -> None:

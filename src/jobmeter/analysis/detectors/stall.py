@@ -202,11 +202,14 @@ def _last_seen(view: RunView) -> float | None:
 
 def _slow_step(told: progress.Progress, place: int, usual: float) -> Finding:
     begin, end = float(told.times[place]), float(told.times[place + 1])
+    first, last = int(told.steps[place]) + 1, int(told.steps[place + 1])
+    lasted, as_usual = units.format_seconds(end - begin), units.format_seconds(usual)
     sentence = (
-        f"step {int(told.steps[place + 1])} took {units.format_seconds(end - begin)}, "
-        f"usually it is {units.format_seconds(usual)}"
+        f"step {last} took {lasted}, usually it is {as_usual}"
+        if first == last
+        else f"steps {first} to {last} took {lasted}, usually one is told every {as_usual}"
     )
-    figures: dict[str, Value] = {"usual_seconds": usual, "at_end": 0, "step": int(told.steps[place + 1])}
+    figures: dict[str, Value] = {"usual_seconds": usual, "at_end": 0, "step": last}
     return _of_steps(told, (begin, end), Severity.WARNING, sentence, figures)
 
 
@@ -214,7 +217,7 @@ def _steps_stopped(view: RunView, told: progress.Progress, ended_at: float, usua
     begin = float(told.times[-1])
     sentence = (
         f"no step came for the last {units.format_seconds(ended_at - begin)} after step {int(told.steps[-1])}; "
-        f"before, one took {units.format_seconds(usual)}"
+        f"before, one came every {units.format_seconds(usual)}"
     )
     figures: dict[str, Value] = {"usual_seconds": usual, "at_end": 1, "step": int(told.steps[-1])}
     found = _of_steps(told, (begin, ended_at), Severity.CRITICAL, sentence, figures)

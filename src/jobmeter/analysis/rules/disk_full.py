@@ -12,15 +12,14 @@ def advise(case: Case) -> Iterable[Recommendation]:
     if case.verdict.cause is not Cause.DISK_FULL:
         return
     written = case.view.run.headline.get("io_write_bytes")
-    known = written is not None and 0 < written.value < 1e18
-    said = f"it had written {units.format_bytes(written.value)}" if written is not None and known else ""
     saved = sum(event.type == "checkpoint" for event in case.view.events)
+    told = [] if written is None or not written.value else [f"{units.format_bytes(written.value)} in all"]
+    told += [f"{saved} checkpoint{'' if saved == 1 else 's'}"] if saved else []
     yield Recommendation(
         rule="disk_full",
         severity=Severity.CRITICAL,
         title="Make room on the disk",
         action="Write to a file system with room, or keep fewer checkpoints (save_total_limit)",
-        impact=f"Room to finish{': ' + said if said else ''}"
-        + (f", {saved} checkpoints among it" if saved else ""),
+        impact=f"Room to finish: it had written {', '.join(told)}" if told else "Room to finish",
         evidence=case.verdict.evidence or (Evidence(sentence=case.verdict.sentence, source="verdict"),),
     )

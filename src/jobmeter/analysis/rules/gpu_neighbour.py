@@ -9,7 +9,8 @@ from jobmeter.model import units
 from jobmeter.model.report import Cause, Evidence, Recommendation, Severity
 
 _MUCH = 0.05
-_ACTION = "Ask for a GPU of your own, or end what else runs there: nvidia-smi lists it"
+"""Of the GPU's memory: what less would not have saved the job."""
+_ACTION = "Ask for a GPU of your own, or end what else you run there: nvidia-smi lists it"
 
 
 def advise(case: Case) -> Iterable[Recommendation]:

@@ -1,52 +1,43 @@
 """`--gres` that fits: fewer GPUs where some of them never did anything."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from jobmeter.analysis import configs
+from jobmeter.analysis import configs, gpus
 from jobmeter.analysis.case import Case
 from jobmeter.analysis.configs import Asked
+from jobmeter.analysis.readings import Readings
 from jobmeter.model.report import Evidence, Recommendation, Severity
 from jobmeter.model.run import Status
 
 _IDLE_PERCENT = 1.0
+"""At its busiest: a GPU that never showed more did nothing."""
 _FEWEST_SAMPLES = 10
-_TOOLS = ("nvml", "nvsmi", "rocm", "dcgm")
 
 
 def advise(case: Case) -> Iterable[Recommendation]:
-    """Give back GPUs that stood idle."""
+    """Give back GPUs that stood idle, where somebody asked for them."""
     run = case.view.run
-    if run.status is not Status.COMPLETED:
+    asked = configs.request(run, Asked.GPUS)
+    if run.status is not Status.COMPLETED or (asked is None and not configs.is_slurm(run)):
         return
-    for tool in _TOOLS:
-        devices = {
-            instance: float(np.max(series.values))
-            for (key, instance), series in case.view.series.items()
-            if key == f"{tool}_util" and instance and len(series.values) >= _FEWEST_SAMPLES
-        }
-        used = sum(busiest > _IDLE_PERCENT for busiest in devices.values())
-        if devices and 0 < used < len(devices):
-            yield _fewer(case, used, len(devices))
-        if devices:
-            return
+    known = [util for _, util in gpus.each_worked(case.view) if len(util.values) >= _FEWEST_SAMPLES]
+    used = sum(bool(util.values.max() > _IDLE_PERCENT) for util in known)
+    if 0 < used < len(known):
+        yield _fewer(Asked.GPUS.value if asked is None else asked.path, used, known)
 
 
-def _fewer(case: Case, used: int, given: int) -> Recommendation:
-    asked = configs.request(case.view.run, Asked.GPUS)
+def _fewer(path: str, used: int, known: Sequence[Readings]) -> Recommendation:
+    given = len(known)
     return Recommendation(
         rule="gpus_request",
         severity=Severity.WARNING,
         title="Ask for fewer GPUs",
-        action=f"Set --gres=gpu:{used}",
-        impact=f"Frees {given - used} of {given} GPUs that never did anything",
-        config_path=Asked.GPUS.value if asked is None else asked.path,
+        action=f"Set {path}=gpu:{used}",
+        impact=f"Frees the {given - used} of {given} GPUs that never did anything",
+        config_path=path,
         current_value=f"gpu:{given}",
         recommended_value=f"gpu:{used}",
         evidence=(
-            Evidence(
-                sentence=f"{used} of {given} GPUs were ever busy", source="gpu_util_percent", value=used
-            ),
+            Evidence(sentence=f"{used} of {given} GPUs were ever busy", source=known[0].key, value=used),
         ),
     )

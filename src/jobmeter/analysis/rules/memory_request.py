@@ -10,7 +10,7 @@ from jobmeter.analysis.case import Case
 from jobmeter.analysis.configs import Asked
 from jobmeter.analysis.fits import Estimate
 from jobmeter.model import sizing, units
-from jobmeter.model.report import Evidence, Prediction, Recommendation, Severity
+from jobmeter.model.report import Cause, Evidence, Prediction, Recommendation, Severity
 from jobmeter.model.run import Status
 
 _MUCH = 1.5
@@ -18,7 +18,9 @@ _MUCH = 1.5
 _LEAST_BYTES = 256 * advice.MIB
 _MORE_FACTOR, _MORE_BYTES = 1.3, 256 * advice.MIB
 """What a killed job asks for next, where nothing else is known of it."""
+_LEAST_REQUEST_BYTES = 64 * advice.MIB
 _AGAIN = 0.1
+"""Of its peak, to either side: so nearly a run uses again what it used."""
 
 
 def advise(case: Case) -> Iterable[Recommendation]:
@@ -30,13 +32,18 @@ def advise(case: Case) -> Iterable[Recommendation]:
         return
     sized = asking.advised(case, sizing.Resource.MEMORY)
     if room.is_critical:
-        yield _more(asked, limit, room, sized)
+        yield _more(asked, limit, room, sized, was_killed_for_it=case.verdict.cause is Cause.OOM_CGROUP)
     elif case.view.run.status is Status.COMPLETED:
         yield from _less(asked, limit, room, sized)
 
 
 def _more(
-    asked: configs.Setting, limit: float, room: rooms.Room, sized: sizing.Advice | None
+    asked: configs.Setting,
+    limit: float,
+    room: rooms.Room,
+    sized: sizing.Advice | None,
+    *,
+    was_killed_for_it: bool,
 ) -> Recommendation:
     wanted = (
         max(limit * _MORE_FACTOR, limit + _MORE_BYTES)
@@ -45,13 +52,15 @@ def _more(
     )
     wanted = max(wanted, 0.0 if sized is None else sized.advised)
     severity = Severity.CRITICAL if room.is_exhausted else Severity.WARNING
-    killed = "it was killed at" if room.is_exhausted else "it came within a tenth of"
+    came = "it came within a tenth of"
+    if room.is_exhausted:
+        came = "it was killed at" if was_killed_for_it else "memory ran out, with a limit of"
     return Recommendation(
         rule="memory_request",
         severity=severity,
         title="Ask for more memory",
         action=f"Set {asked.path}={advice.mebibytes(wanted)}",
-        impact=f"Room to finish: {killed} {units.format_bytes(limit)}",
+        impact=f"Room to finish: {came} {units.format_bytes(limit)}",
         config_path=asked.path,
         current_value=advice.mebibytes(limit),
         recommended_value=advice.mebibytes(wanted),
@@ -62,7 +71,7 @@ def _more(
 def _less(
     asked: configs.Setting, limit: float, room: rooms.Room, sized: sizing.Advice | None
 ) -> Iterable[Recommendation]:
-    wanted = max(asking.MARGIN * room.peak_bytes, 64 * advice.MIB) if sized is None else sized.advised
+    wanted = max(asking.MARGIN * room.peak_bytes, _LEAST_REQUEST_BYTES) if sized is None else sized.advised
     wanted = max(wanted, room.peak_bytes)
     if limit < _MUCH * wanted or limit - wanted < _LEAST_BYTES:
         return

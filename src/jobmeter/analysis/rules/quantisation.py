@@ -22,7 +22,8 @@ def advise(case: Case) -> Iterable[Recommendation]:
         severity=Severity.CRITICAL,
         title=f"Enable quantization ({qtype})",
         action=f"Set {found.path.rpartition('.')[2]}: true",
-        impact=f"Reduces model memory by 50% ({room.words}; activations and optimizer stay as they are)",
+        impact=f"Reduces model memory by 50% ({room.words}; activations and optimizer stay as they are, "
+        "and only adapters such as LoRA can be trained)",
         config_path=found.path,
         current_value=found.value,
         recommended_value=True,

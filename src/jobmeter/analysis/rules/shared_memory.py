@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from jobmeter.analysis import configs
 from jobmeter.analysis.case import Case
 from jobmeter.analysis.verdict import facts
 from jobmeter.model.report import LogError, Recommendation, Severity
@@ -13,7 +12,6 @@ def advise(case: Case) -> Iterable[Recommendation]:
     for error in case.view.log_errors:
         if error.survived or not _is_shared_memory(error):
             continue
-        found = configs.find(case.view.run, "num_workers")
         yield Recommendation(
             rule="shared_memory",
             severity=Severity.CRITICAL,
@@ -22,7 +20,6 @@ def advise(case: Case) -> Iterable[Recommendation]:
             "or set num_workers: 0",
             impact="Workers can hand their batches over; it counts towards the job's memory",
             config_path="--shm-size",
-            current_value=None if found is None else f"num_workers: {found.value}",
             recommended_value="8g",
             evidence=(facts.quoted(error, "a worker could not write a batch"),),
         )

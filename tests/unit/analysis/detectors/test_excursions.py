@@ -158,7 +158,7 @@ def test_memory_of_gpus_is_not_held_against_the_limit_of_the_host() -> None:
     series = curves.gauge("nvml_mem_used", values, instance="GPU-a")
     [found] = risen(series, limits=Limits(memory_bytes=500 * GIB))
     assert (found.severity, found.instance) == (Severity.WARNING, "GPU-a")
-    assert found.sentence.startswith("GPU memory of GPU-a rose from 1 GiB to 9 GiB")
+    assert found.sentence.startswith("memory of GPU-a rose from 1 GiB to 9 GiB")
 
 
 def test_a_change_from_nothing_has_no_percentage() -> None:

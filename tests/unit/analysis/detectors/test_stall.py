@@ -1,5 +1,6 @@
 """Stalls: a job that worked and stopped, not one that rests."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,7 @@ def test_steps_that_stop_coming_are_a_hang_though_the_cpu_is_busy() -> None:
     )
     assert found.severity is Severity.CRITICAL
     assert found.key == "step"
-    assert found.sentence == "no step came for the last 8 min 22 s after step 100; before, one took 2 s"
+    assert found.sentence == "no step came for the last 8 min 22 s after step 100; before, one came every 2 s"
     assert (found.figures["seconds"], found.figures["step"], found.figures["at_end"]) == (502.0, 100, 1)
 
 
@@ -176,6 +177,15 @@ def test_one_step_that_took_minutes_is_told_and_evaluations_are_not() -> None:
     assert found.sentence == "step 201 took 5 min 00 s, usually it is 1 s"
     waits[50::50] = 120.0
     assert look(steps=curves.training(np.cumsum(waits))) == []
+
+
+def test_steps_that_are_told_seldom_are_not_called_one() -> None:
+    waits = np.full(40, 20.0)
+    waits[20] = 900.0
+    moments = np.cumsum(waits)
+    table = replace(curves.training(moments).tables[0], steps=[50 * (place + 1) for place in range(40)])
+    [found] = look(steps=Steps((table,)))
+    assert found.sentence == "steps 1001 to 1050 took 15 min 00 s, usually one is told every 20 s"
 
 
 @pytest.mark.parametrize("count", [0, 3])

@@ -82,6 +82,9 @@ def test_a_job_that_was_killed_for_memory_asks_for_more() -> None:
     advice = only("memory_request", asked(16, cause=Cause.OOM_CGROUP, status=Status.KILLED))
     assert (advice.severity, advice.title) == (Severity.CRITICAL, "Ask for more memory")
     assert advice.recommended_value == "21504M"
+    assert advice.impact == "Room to finish: it was killed at 16 GiB"
+    machine = only("memory_request", asked(9, cause=Cause.OOM_HOST, status=Status.KILLED))
+    assert machine.impact == "Room to finish: memory ran out, with a limit of 16 GiB"
     near = only("memory_request", asked(15))
     assert (near.severity, near.recommended_value) == (Severity.WARNING, "18432M")
     sized = only("memory_request", asked(15, told={"history": (earlier(15.5), earlier(15.9))}))
@@ -228,7 +231,16 @@ def test_gpus_that_never_did_anything_are_given_back() -> None:
         "gpu:4",
         "gpu:2",
     )
+    assert advice.impact == "Frees the 2 of 4 GPUs that never did anything"
     assert only("gpus_request", asked(series=utils(90, 0))).config_path == "--gres"
+
+
+def test_gpus_that_nobody_asked_for_are_not_given_back() -> None:
+    assert advised("gpus_request", asked(series=utils(90, 0), context=cases.context())) == []
+
+
+def test_a_gpu_of_which_nothing_was_read_is_not_idle() -> None:
+    assert advised("gpus_request", asked(series=utils(90, float("nan")))) == []
 
 
 def test_gpus_that_all_worked_or_none_did_stay() -> None:
@@ -244,7 +256,7 @@ def throttled(ratio: object, **facts: object) -> Case:
 def test_a_job_that_a_quota_held_back_asks_for_more_cores() -> None:
     advice = only("cpu_quota", throttled(0.5))
     assert (advice.config_path, advice.recommended_value) == ("--cpus-per-task", 8)
-    assert advice.impact == "The job was held back 50% of the time"
+    assert advice.impact == "The quota withheld 50 % of the CPU time the job wanted"
     assert only("cpu_quota", throttled(0.99)).recommended_value == 16
     whole = cases.context(limits={"cpus_source": "affinity"})
     assert only("cpu_quota", throttled(0.5, limits=(16, 16.0), context=whole)).config_path is None
