@@ -217,6 +217,15 @@ def test_an_export_without_a_database_says_so(home: Home) -> None:
     )
 
 
+def test_a_name_that_sqlite_cannot_hold_is_said_in_a_sentence(home: Home, tmp_path: Path) -> None:
+    assert home.run("-q", "true").code == 0
+    name = bytes(tmp_path) + b"/caf\xe9.db"
+    done = jobmeter(home.path, "export", "last", "--format", "aitk", "-o", name)
+    assert done.code == 2
+    assert "cannot write" in done.complaint
+    assert "Traceback" not in done.complaint
+
+
 def test_a_file_that_is_no_database_is_left_alone(home: Home, tmp_path: Path) -> None:
     assert home.run("-q", "true").code == 0
     (tmp_path / "notes.txt").write_text(

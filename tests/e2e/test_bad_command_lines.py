@@ -10,6 +10,7 @@ from support.commands import jobmeter
 DONE = "20261115T095001Z-7f3a9c"
 FAILED = "20261115T101500Z-000002"
 LOST = "20261115T101500Z-00000a"
+LONG = "x" * 300
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,8 @@ BAD: list[tuple[list[str | bytes], str]] = [
     (["gc", "--keep", "soon"], "cannot keep soon"),
     (["gc", "--keep", "50%"], "cannot keep 50%"),
     (["bundle", "nosuch"], "unknown run: nosuch"),
+    (["bundle", "last", "-o", f"/tmp/{LONG}"], f"cannot write /tmp/{LONG}: file name too long"),
+    (["pp", f"/tmp/{LONG}"], f"cannot read /tmp/{LONG}: file name too long"),
     (["bundle", "last", "-o", "/proc/nowhere/x"], "cannot write /proc/nowhere/x: no such file or directory"),
 ]
 
@@ -70,6 +73,11 @@ def test_an_unknown_option_is_refused(home: Path) -> None:
     answer = jobmeter(home, "ls", "--nosuch")
     assert (answer.code, answer.out) == (2, b"")
     assert answer.complaint == "jobmeter: unknown option: --nosuch\nhint: see: jobmeter ls --help\n"
+
+
+def test_more_runs_than_can_be_counted_are_all(home: Path) -> None:
+    answer = jobmeter(home, "ls", "-n", "9" * 20, "-c", "id")
+    assert (answer.code, len(answer.text.splitlines())) == (0, 4)
 
 
 @pytest.mark.parametrize("words", [("--home", "{}"), ("--home={}",)])

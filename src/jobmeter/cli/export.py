@@ -9,6 +9,7 @@ import argparse
 import sys
 
 from jobmeter.cli import common
+from jobmeter.model import text
 from jobmeter.model.run import Run
 from jobmeter.service import aitk, exporting
 
@@ -50,4 +51,4 @@ def _report(args: argparse.Namespace, run: Run, files: list[str]) -> None:
         common.print_json({"run_id": run.run_id, "format": args.format, "files": files})
     else:
         for file in files:
-            print(file)
+            print(text.clean(file))

@@ -83,7 +83,7 @@ def _limit(args: argparse.Namespace) -> int | None:
     given: int | None = args.limit
     if given is None:
         return None if args.json else DEFAULT_LIMIT
-    return given or None
+    return given if 0 < given < sys.maxsize else None  # no store holds more
 
 
 def chosen_fields(given: str | None) -> tuple[str, ...]:

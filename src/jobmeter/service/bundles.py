@@ -32,9 +32,9 @@ def bundle(home: str, ref: str, target: str | None = None, *, replace: bool = Fa
     run = runs.find(home, ref)
     folder = lifecycle.folder_of(run)
     path = Path(target or f"{run.run_id}.tar.gz")
-    if path.is_dir():
+    if os.path.isdir(path):
         path = path / f"{run.run_id}.tar.gz"
-    if path.exists() and not replace:
+    if os.path.exists(path) and not replace:
         raise UsageError(f"{path} is there already", hint="choose another name with -o, or add --force")
     with (
         whole_files.writing(path) as file,

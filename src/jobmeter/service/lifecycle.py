@@ -4,12 +4,11 @@ Records of the run itself are never changed: what is added later stands in `note
 lies in the home's `bin/` until `gc` empties it.
 """
 
+import json
 import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-
-import msgspec
 
 from jobmeter.errors import UsageError, reason_of
 from jobmeter.model import moments
@@ -59,7 +58,8 @@ def _note(home: str, ref: str, record: dict[str, object]) -> Run:
 
 def append_line(path: Path, record: Mapping[str, object]) -> None:
     """Add one whole line, on a line of its own even if the one before was cut off."""
-    line = msgspec.json.encode(record) + b"\n"
+    # ASCII: a name may hold bytes that are no UTF-8
+    line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
     fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         size = os.fstat(fd).st_size

@@ -7,6 +7,7 @@ own words, which have no definitions, from its documentation.
 
 import gzip
 import json
+import os
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -66,7 +67,7 @@ class Documents:
 
 def open_documents(path: Path) -> Documents:
     """Open a file; what is no readable file is refused."""
-    if path.is_dir():
+    if os.path.isdir(path):
         raise UsageError(f"{path} is a directory", hint="jobmeter show FOLDER shows a run")
     try:
         with path.open("rb"):

@@ -109,7 +109,7 @@ def _within(path: Path, work: Callable[[apsw.Connection], None]) -> None:
                 work(connection)
         finally:
             connection.close()
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeEncodeError) as error:  # SQLite's names of files are UTF-8
         raise StoreError(
             f"cannot write {path}: {error}", hint="name ai-toolkit's aitk_db.db, or a file that is not there"
         ) from None

@@ -37,6 +37,10 @@ def test_notes_names_and_projects_are_added(home: str) -> None:
     assert b'"timestamp":"20' in notes(home).read_bytes()
 
 
+def test_a_name_of_bytes_that_are_no_utf8_is_kept(home: str) -> None:
+    assert lifecycle.rename(home, "last", "caf\udce9").name == "caf\udce9"
+
+
 def test_a_note_after_a_torn_line_is_on_a_line_of_its_own(home: str) -> None:
     notes(home).write_bytes(b'{"type":"note","te')
     assert lifecycle.note(home, "last", "whole").notes == ("whole",)
