@@ -7,10 +7,9 @@ from math import ceil
 
 import numpy as np
 
-from jobmeter.analysis import configs, jobkey
+from jobmeter.analysis import configs, jobkey, series
 from jobmeter.analysis.case import Case
 from jobmeter.analysis.configs import Asked
-from jobmeter.analysis.series import LADDER, Resource
 from jobmeter.analysis.sizing import cores, resources
 from jobmeter.analysis.sizing.facts import RunFacts
 from jobmeter.model import sizing
@@ -65,8 +64,7 @@ def _asked(run: Run, what: Asked) -> float | None:
 
 def cores_needed(view: RunView) -> float | None:
     """Give the cores with which this run would not have taken longer; None where nothing was sampled."""
-    keys = [key for key in LADDER[Resource.CPU] if key.endswith(("cputime", "cputime_total"))]
-    found = next((view.series[key, ""] for key in keys if (key, "") in view.series), None)
+    found = series.cpu_counter(view)
     if found is None or found.spans is None:
         return None
     used, spans = np.asarray(found.values, float), np.asarray(found.spans, float)

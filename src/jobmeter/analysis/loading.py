@@ -8,16 +8,13 @@ worth little and their mean is taken; workers that share a disk or a server load
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from jobmeter.analysis import configs
-from jobmeter.analysis.series import LADDER, Resource
+from jobmeter.analysis import configs, progress, series
+from jobmeter.analysis.series import Floats
 from jobmeter.model import metrics
 from jobmeter.model.run import Run
 from jobmeter.model.steps import StepTable
-from jobmeter.model.view import RunView, Series
-
-Floats = NDArray[np.float64]
+from jobmeter.model.view import RunView
 
 FEWEST_STEPS = 16
 _STARTING = 3
@@ -84,7 +81,7 @@ def told(view: RunView) -> Loading | None:
     workers = configs.value_of(view.run, "num_workers")
     if not isinstance(workers, int) or isinstance(workers, bool) or not 0 <= workers <= _MOST_WORKERS:
         return None
-    for table in sorted(view.steps.tables, key=lambda one: (one.rank, one.source, one.writer)):
+    for table in progress.by_rank(view.steps):
         steps, waits = (_column(table, name) for name in (metrics.STEP_SECONDS, metrics.DATA_SECONDS))
         if steps is not None and waits is not None and len(steps) == len(waits):
             return _divided(view, table, workers, (steps[_STARTING:], waits[_STARTING:]))
@@ -93,7 +90,7 @@ def told(view: RunView) -> Loading | None:
 
 def mean_step(view: RunView) -> float | None:
     """Give the mean time of a step, the first ones left out; None where steps do not tell it."""
-    for table in sorted(view.steps.tables, key=lambda one: (one.rank, one.source, one.writer)):
+    for table in progress.by_rank(view.steps):
         steps = _column(table, metrics.STEP_SECONDS)
         if steps is not None:
             return float(steps[_STARTING:].mean())
@@ -131,7 +128,7 @@ def _cores(run: Run) -> float | None:
 
 def _cpu_per_step(view: RunView, table: StepTable, step_seconds: float) -> float | None:
     """Give the CPU time of one step: cores in use while the steps went on, times the length of a step."""
-    cpu = _cpu(view)
+    cpu = series.cpu_counter(view)
     if cpu is None or cpu.spans is None or table.timestamps is None:
         return None
     moments = np.asarray(table.timestamps, float)
@@ -141,8 +138,3 @@ def _cpu_per_step(view: RunView, table: StepTable, step_seconds: float) -> float
     during = (at - spans >= first) & (at <= last) & (spans > 0) & (used >= 0) & (used < 1e9)
     lasted = float(spans[during].sum())
     return float(used[during].sum()) / lasted * step_seconds if lasted > 0 else None
-
-
-def _cpu(view: RunView) -> Series | None:
-    keys = [key for key in LADDER[Resource.CPU] if key.endswith(("cputime", "cputime_total"))]
-    return next((view.series[key, ""] for key in keys if (key, "") in view.series), None)

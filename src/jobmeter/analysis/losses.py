@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from jobmeter.analysis import progress, robust
 from jobmeter.analysis.series import Floats
 from jobmeter.model import metrics
 from jobmeter.model.steps import Steps, StepTable
@@ -18,8 +19,6 @@ from jobmeter.model.steps import Steps, StepTable
 MOST_PARTS = 40
 HUGE = 1e150
 """No loss is larger; twice as much is still a number."""
-_AS_DEVIATION = 1.4826
-_SDK, _LOG = "sdk", "log:"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +65,7 @@ class Parts:
 def told(steps: Steps) -> Iterator[Loss]:
     """Go through the losses of all ranks, the lowest first, the training's before those of evaluations."""
     seen: set[tuple[int, str]] = set()
-    for table in sorted(steps.tables, key=_trust):
+    for table in progress.by_rank(steps):
         for name in _names(table):
             quantity = metrics.EVAL_LOSS if metrics.is_evaluation(name) else metrics.LOSS
             loss = _loss(table, name) if (table.rank, quantity) not in seen else None
@@ -90,12 +89,7 @@ def parts(loss: Loss, least: int) -> Parts | None:
     pieces = [loss.values[begin:end] for begin, end in pairwise(cuts.tolist())]
     levels = np.array([np.median(piece) for piece in pieces])
     away = np.concatenate([np.abs(piece - level) for piece, level in zip(pieces, levels, strict=True)])
-    return Parts(levels, cuts[:-1], _AS_DEVIATION * float(np.median(away)))
-
-
-def _trust(table: StepTable) -> tuple[int, int, int, str]:
-    kind = 0 if table.source == _SDK else 2 if table.source.startswith(_LOG) else 1
-    return table.rank, kind, -len(table), table.writer
+    return Parts(levels, cuts[:-1], robust.AS_DEVIATION * float(np.median(away)))
 
 
 def _names(table: StepTable) -> list[str]:
@@ -106,11 +100,8 @@ def _names(table: StepTable) -> list[str]:
 
 def _loss(table: StepTable, name: str) -> Loss | None:
     steps = np.asarray(table.steps, np.int64)
-    # a row stays if no later one goes back to its step or behind it
-    following = np.minimum.accumulate(steps[::-1])[::-1]
-    kept = np.append(steps[:-1] < following[1:], True)
     rows = _rows(table, name)
-    chosen = kept[rows]
+    chosen = progress.latest(steps)[rows]
     if not chosen.any():
         return None
     rows = rows[chosen]

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from jobmeter.analysis.series import Floats
 from jobmeter.model import metrics
-from jobmeter.model.steps import Steps, StepTable
+from jobmeter.model.steps import Steps, StepTable, trust
 
 FEWEST_STEPS = 8
-_SDK, _LOG = "sdk", "log:"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,16 +31,22 @@ class Progress:
 
 def told(steps: Steps) -> Progress | None:
     """Take the best source of steps; None where none has clocks and enough of them."""
-    for table in sorted(steps.tables, key=_trust):
+    for table in sorted(steps.tables, key=lambda one: (trust(one.source), one.rank, -len(one), one.writer)):
         found = _progress(table)
         if found is not None:
             return found
     return None
 
 
-def _trust(table: StepTable) -> tuple[int, int, int, str]:
-    kind = 0 if table.source == _SDK else 2 if table.source.startswith(_LOG) else 1
-    return kind, table.rank, -len(table), table.writer
+def by_rank(steps: Steps) -> list[StepTable]:
+    """Give the tables of all ranks, the lowest first, of each its best source."""
+    return sorted(steps.tables, key=lambda one: (one.rank, trust(one.source), -len(one), one.writer))
+
+
+def latest(steps: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell which rows stay: those that no later one goes back to, or behind."""
+    least_after = np.minimum.accumulate(steps[::-1])[::-1]
+    return np.append(steps[:-1] < least_after[1:], True)
 
 
 def _progress(table: StepTable) -> Progress | None:
@@ -51,10 +56,8 @@ def _progress(table: StepTable) -> Progress | None:
     rows = np.flatnonzero(np.isfinite(times))
     if len(rows) < FEWEST_STEPS:
         return None
-    # a row stays if no later one goes back to its step or behind it
     if (np.diff(steps[rows]) <= 0).any():
-        least_after = np.minimum.accumulate(steps[rows][::-1])[::-1]
-        rows = rows[np.append(steps[rows][:-1] < least_after[1:], True)]
+        rows = rows[latest(steps[rows])]
     # logs that were written at once have one time for many steps
     if (np.diff(times[rows]) <= 0).any():
         rows = rows[np.append(True, np.diff(np.maximum.accumulate(times[rows])) > 0)]

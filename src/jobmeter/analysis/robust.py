@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_AS_DEVIATION = 1.4826
+AS_DEVIATION = 1.4826
 """The median distance from the median, times this, is the standard deviation of Gaussian noise."""
 _SURE = 1.96
 """Standard deviations around the middle that hold 95 %."""
@@ -27,7 +27,7 @@ class Slope:
 
 def spread(values: Floats) -> float:
     """Give the standard deviation as the median distance from the median tells it."""
-    return _AS_DEVIATION * float(np.median(np.abs(values - np.median(values))))
+    return AS_DEVIATION * float(np.median(np.abs(values - np.median(values))))
 
 
 def noise(values: Floats) -> float:
@@ -35,7 +35,7 @@ def noise(values: Floats) -> float:
     if len(values) < 3:
         return 0.0
     bends = values[2:] - 2 * values[1:-1] + values[:-2]
-    return _AS_DEVIATION * float(np.median(np.abs(bends))) / sqrt(6)
+    return AS_DEVIATION * float(np.median(np.abs(bends))) / sqrt(6)
 
 
 def thinned(values: Floats, most: int) -> Floats:

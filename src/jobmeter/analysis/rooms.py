@@ -12,6 +12,7 @@ import numpy as np
 
 from jobmeter.analysis import peaks
 from jobmeter.analysis.case import Case
+from jobmeter.analysis.series import GPU_TOOLS
 from jobmeter.model import units
 from jobmeter.model.report import Cause, Evidence, LogError
 from jobmeter.model.run import Run
@@ -22,7 +23,8 @@ CRITICAL, TIGHT, COMFORTABLE = 0.90, 0.85, 0.70
 HOST_PEAK, GPU_PEAK = "memory_peak_bytes", "gpu_memory_peak_bytes"
 _HOST_OOM = frozenset((Cause.OOM_CGROUP, Cause.OOM_HOST))
 _MOSTLY_OURS = 0.5
-_GPU_TOOLS = ("nvml", "nvsmi", "rocm", "dcgm", "apple", "tegra")
+_ABSURD_BYTES = 1e18
+"""No memory is so large: what says so was misread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,15 +106,14 @@ def _machine_ratio(run: Run, peak: float, limit: float) -> float:
 def _host_bytes(run: Run) -> float | None:
     found = run.context.get("host")
     size = found.get("memory_bytes") if isinstance(found, Mapping) else None
-    return float(size) if isinstance(size, int | float) and 0 < size < 1e18 else None
+    return float(size) if isinstance(size, int | float) and 0 < size < _ABSURD_BYTES else None
 
 
 def gpu(case: Case) -> Room | None:
     """Measure GPU memory against what the GPUs have: by samples, else by what an allocation that failed said."""
     view = case.view
     exhausted = case.verdict.cause is Cause.OOM_CUDA
-    said = next((error for error in cuda_errors(view)), None) if exhausted else None
-    for tool in _GPU_TOOLS:
+    for tool in GPU_TOOLS:
         totals, used = _largest(view, f"{tool}_mem_total"), _largest(view, f"{tool}_mem_used")
         shares = [used[device] / totals[device] for device in used if totals.get(device, 0.0) > 0]
         if shares:
@@ -125,6 +126,7 @@ def gpu(case: Case) -> Room | None:
                 used_ratio=max(shares),
                 is_exhausted=exhausted,
             )
+    said = next(iter(cuda_errors(view)), None) if exhausted else None
     return None if said is None else _room_of(said)
 
 
@@ -142,7 +144,7 @@ def ran_out(view: RunView) -> bool:
 def field(error: LogError, name: str) -> float | None:
     """Give a size that an error message tells."""
     value = error.fields.get(name)
-    return float(value) if isinstance(value, int | float) and 0 < value < 1e18 else None
+    return float(value) if isinstance(value, int | float) and 0 < value < _ABSURD_BYTES else None
 
 
 def _room_of(error: LogError) -> Room | None:
@@ -167,14 +169,14 @@ def model(case: Case) -> Room | None:
 
 def _headline(run: Run, name: str) -> float | None:
     found = run.headline.get(name)
-    return found.value if found is not None and 0 < found.value < 1e18 else None
+    return found.value if found is not None and 0 < found.value < _ABSURD_BYTES else None
 
 
 def _largest(view: RunView, key: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for (name, instance), series in view.series.items():
         values = np.asarray(series.values if name == key else (), float)
-        known = values[(values >= 0) & (values < 1e18)]
+        known = values[(values >= 0) & (values < _ABSURD_BYTES)]
         if len(known):
             found[instance] = float(known.max())
     return found

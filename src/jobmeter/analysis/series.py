@@ -159,6 +159,12 @@ def activity(view: RunView) -> list[Curve]:
     return found
 
 
+def cpu_counter(view: RunView) -> Series | None:
+    """Give the best count of the job's CPU time; None where only percentages were recorded."""
+    keys = (key for key in LADDER[Resource.CPU] if key.endswith(("cputime", "cputime_total")))
+    return next((view.series[key, ""] for key in keys if (key, "") in view.series), None)
+
+
 def _instances(view: RunView, key: str) -> list[Series]:
     whole = view.series.get((key, ""))
     if whole is not None:

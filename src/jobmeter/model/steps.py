@@ -151,6 +151,14 @@ SEEN = ":seen"
 """Ends the name of a source that has no clock: its steps are dated by the look that found them, not when they were."""
 
 
+_SDK, _LOG = "sdk", "log:"
+
+
+def trust(source: str) -> int:
+    """Order sources: the job's own word, then files of other tools, then what a log was understood to say."""
+    return 0 if source == _SDK else 2 if source.startswith(_LOG) else 1
+
+
 def as_json(value: Number) -> int | float | str:
     """Write a metric so that JSON stays strict: what is not finite becomes its word."""
     if isinstance(value, int) or isfinite(value):

@@ -63,6 +63,15 @@ def test_every_gpu_has_a_curve_of_its_own() -> None:
     assert [one.subject for one in series.curves(view, Resource.GPU)] == ["use of GPU-a", "use of GPU-b"]
 
 
+def test_a_curve_says_whose_it_is() -> None:
+    view = curves.run(
+        curves.gauge("nvml_mem_used", [9.0] * 6, instance="GPU-3fa9c1d2-7d1c-0b5e"),
+        curves.gauge("docker_mem_used", [9.0] * 6, instance="web"),
+    )
+    told = [one.subject for one in series.curves(view, Resource.MEMORY, Resource.GPU_MEMORY)]
+    assert told == ["memory of web", "memory of GPU-3fa9c1d2"]
+
+
 def test_the_first_dense_samples_share_cells() -> None:
     times = [0.01, 0.02, 0.05, 0.1, *range(1, 40)]
     one = Series(

@@ -79,3 +79,7 @@ def test_numbers_are_held_as_words_where_these_are_exact() -> None:
     assert steps.packed([1, 2.5]) == array("d", [1.0, 2.5])
     assert steps.packed([2**63]) == [2**63]
     assert steps.packed([2**53 + 1, 0.5]) == [2**53 + 1, 0.5]
+
+
+def test_a_job_s_own_word_is_believed_before_files_and_those_before_logs() -> None:
+    assert sorted(["log:hf", "wandb", "sdk"], key=steps.trust) == ["sdk", "wandb", "log:hf"]

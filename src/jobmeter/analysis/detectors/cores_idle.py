@@ -11,9 +11,9 @@ on all cores needs more than this says; one that was held back by its quota is n
 from collections.abc import Iterable
 from math import ceil
 
-from jobmeter.analysis import readings, series
+from jobmeter.analysis import asking, readings
 from jobmeter.analysis.detectors import cpu_throttled
-from jobmeter.analysis.sizing import cores
+from jobmeter.analysis.sizing.cores import STRETCH
 from jobmeter.model import units
 from jobmeter.model.report import Evidence, Finding, Severity
 from jobmeter.model.run import Run, Value
@@ -34,9 +34,9 @@ def detect(view: RunView) -> Iterable[Finding]:
     allowed, used = run.limits.cpus, readings.used_cores(run)
     if allowed is None or used is None or used < LEAST_USED_CORES or not _was_asked_for(run):
         return
-    if (run.wall_seconds or 0.0) < LEAST_SECONDS or any(True for _ in cpu_throttled.detect(view)):
+    if (run.wall_seconds or 0.0) < LEAST_SECONDS or any(cpu_throttled.detect(view)):
         return
-    sampled = _needed(view)
+    sampled = asking.cores_needed(view)
     needed = ceil(max(sampled or used, used))
     if allowed - needed < 1 or needed > allowed / 2:
         return
@@ -51,21 +51,13 @@ def _was_asked_for(run: Run) -> bool:
     return True
 
 
-def _needed(view: RunView) -> float | None:
-    key = next((key for key in series.LADDER[series.Resource.CPU] if (key, "") in view.series), None)
-    found = None if key is None else readings.first(view, key)
-    if found is None or not found.spans.all():
-        return None
-    return cores.needed(found.values.tolist(), found.spans.tolist())
-
-
 def _finding(run: Run, used: float, needed: int, *, is_sampled: bool) -> Finding:
     allowed = run.limits.cpus or 0.0
     figures: dict[str, Value] = {"used_cores": round(used, 3), "allowed_cores": allowed}
     told = "in the mean; what it needed at its busiest was not measured"
     if is_sampled:
         figures["needed_cores"] = needed
-        told = f"with {needed} it would not have taken 5 % longer"
+        told = f"with {needed} it would not have taken {units.format_percent(100 * STRETCH)} longer"
     warned = used < WARNED_SHARE * allowed and allowed - needed >= WARNED_CORES
     lasted = units.format_seconds(run.wall_seconds or 0.0)
     return Finding(

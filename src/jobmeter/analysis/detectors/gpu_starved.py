@@ -211,7 +211,7 @@ def _ticks(process: Process) -> int | None:
 
 def _data_ratio(view: RunView) -> tuple[str, float] | None:
     """Give the share of a step spent waiting for data, as the training tells it."""
-    for table in sorted(view.steps.tables, key=lambda one: (one.rank, one.source, one.writer)):
+    for table in progress.by_rank(view.steps):
         names = sorted(table.columns)
         waits, steps = (
             _times(table, metrics.pick(names, one)) for one in (metrics.DATA_SECONDS, metrics.STEP_SECONDS)

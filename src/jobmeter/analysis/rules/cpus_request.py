@@ -7,13 +7,13 @@ from jobmeter.analysis import advice, asking, configs
 from jobmeter.analysis.case import Case
 from jobmeter.analysis.configs import Asked
 from jobmeter.analysis.fits import Estimate
+from jobmeter.analysis.sizing.cores import STRETCH
 from jobmeter.model import sizing, units
 from jobmeter.model.report import Evidence, Recommendation, Severity
 from jobmeter.model.run import Status
 
-_LONGER = 0.05
-"""With the cores that are advised a run takes at most so much longer."""
 _SHORTEST_SECONDS = 5.0
+"""What a shorter run does, it does while it starts."""
 
 
 def advise(case: Case) -> Iterable[Recommendation]:
@@ -31,13 +31,13 @@ def advise(case: Case) -> Iterable[Recommendation]:
     if wanted is None or ceil(wanted) > cpus - 1:
         return
     fewer = max(1, ceil(wanted))
-    estimate = Estimate(wall, wall * (1 - _LONGER), wall * (1 + 2 * _LONGER))
+    estimate = Estimate(wall, wall * (1 - STRETCH), wall * (1 + 2 * STRETCH))
     yield Recommendation(
         rule="cpus_request",
         severity=Severity.INFO,
         title="Ask for fewer cores",
         action=f"Set {asked.path}={fewer}",
-        impact=f"Frees {cpus - fewer:g} cores; the run takes at most {_LONGER:.0%} longer",
+        impact=f"Frees {cpus - fewer:g} cores; the run takes at most {STRETCH:.0%} longer",
         config_path=asked.path,
         current_value=cpus,
         recommended_value=fewer,

@@ -157,3 +157,19 @@ def test_batches_are_pinned_where_a_gpu_starves() -> None:
     assert only("pin_memory", cases.case(**facts)).recommended_value is True  # type: ignore[arg-type]
     assert advised("pin_memory", cases.case(**(facts | {"findings": []}))) == []  # type: ignore[arg-type]
     assert advised("pin_memory", cases.case(**(facts | {"headline": {}}))) == []  # type: ignore[arg-type]
+
+
+def test_a_training_s_own_word_is_taken_before_what_its_log_says() -> None:
+    told = [
+        Step(
+            timestamp=views.STARTED + step,
+            step=step,
+            rank=0,
+            source=source,
+            metrics={"step_seconds": seconds},
+        )
+        for source, seconds in (("log:hf", 9.0), ("sdk", 1.0))
+        for step in range(20)
+    ]
+    view = cases.case(told={"steps": views.steps(*told)}).view
+    assert loading.mean_step(view) == 1.0
