@@ -1,6 +1,7 @@
 """When a history of runs is said to have become worse, and when it is not."""
 
 import random
+from collections.abc import Callable
 
 import pytest
 
@@ -15,6 +16,29 @@ def noisy(count: int, level: float = 100.0, share: float = 0.05, seed: int = 1) 
 
 def told(values: list[float], **how: bool) -> list[Told]:
     return [ruling.told for ruling in regression.rulings(values, **how)]
+
+
+def with_outliers(draw: random.Random) -> float:
+    return draw.gauss(0, 0.05) + (draw.uniform(0.2, 1) if draw.random() < 0.05 else 0)
+
+
+def of_two_modes(draw: random.Random) -> float:
+    return (-0.0325 if draw.random() < 0.7 else 0.0765) + draw.gauss(0, 0.01)
+
+
+def steps_found(noise: Callable[[random.Random], float]) -> int:
+    """Count the steps of a tenth, out of 100, that are claimed within five runs."""
+    draw, found = random.Random(3), 0
+    for _ in range(100):
+        usual = [100 * (1 + noise(draw)) for _ in range(30)]
+        found += Told.WORSE in told(usual + [110 * (1 + noise(draw)) for _ in range(5)])[30:]
+    return found
+
+
+def claims_in_1500_quiet_runs(noise: Callable[[random.Random], float]) -> int:
+    draw = random.Random(4)
+    histories = ([100 * (1 + noise(draw)) for _ in range(60)] for _ in range(50))
+    return sum(told(values)[30:].count(Told.WORSE) for values in histories)
 
 
 def test_no_history_says_nothing() -> None:
@@ -110,10 +134,67 @@ def test_a_usual_value_of_zero_has_no_share() -> None:
     assert (ruling.told, ruling.share) == (Told.WORSE, None)
 
 
-def test_the_mean_must_be_out_of_the_ordinary_too() -> None:
+def test_a_rise_must_be_out_of_the_ordinary_too() -> None:
     # four of five lie above the usual value and their mean 4 % above it: so do many draws from such noise
     wild = [80.0, 120.0] * 10
     assert Told.WORSE not in told([*wild, 99.0, 120.0, 101.0, 101.0, 101.0])
+
+
+def test_five_runs_in_the_gap_between_two_modes_are_a_step_of_the_lower_one() -> None:
+    low, high = noisy(21, 96.75, 0.01), noisy(9, 107.65, 0.01, seed=2)
+    usual = [run for three in range(9) for run in (low[2 * three], high[three], low[2 * three + 1])] + low[
+        18:
+    ]
+    assert Told.WORSE in told(usual + noisy(5, 106.4, 0.01, seed=3))[30:]
+
+
+def test_as_many_runs_of_the_higher_mode_as_ever_are_no_step() -> None:
+    low, high = noisy(21, 96.75, 0.01), noisy(9, 107.65, 0.01, seed=2)
+    usual = [run for three in range(9) for run in (low[2 * three], high[three], low[2 * three + 1])] + low[
+        18:
+    ]
+    assert Told.WORSE not in told([*usual, 107.0, 97.0, 108.0, 96.0, 107.5])
+
+
+def test_a_step_shows_in_noise_with_outliers() -> None:
+    assert steps_found(with_outliers) >= 85
+
+
+def test_a_step_shows_in_noise_of_two_uneven_modes() -> None:
+    assert steps_found(of_two_modes) >= 85
+
+
+def test_noise_with_outliers_is_hardly_ever_called_worse() -> None:
+    assert claims_in_1500_quiet_runs(with_outliers) <= 15
+
+
+def test_noise_of_two_uneven_modes_is_hardly_ever_called_worse() -> None:
+    assert claims_in_1500_quiet_runs(of_two_modes) <= 15
+
+
+def test_a_run_that_is_itself_below_the_usual_value_is_not_called_worse() -> None:
+    usual = noisy(26, share=0.02)
+    assert told([*usual, 106.0, 105.0, 107.0, 108.0, 106.0])[-1] is Told.STILL_WORSE
+    assert told([*usual, 102.9, 102.5, 103.6, 104.0, 90.0])[-1] is Told.STEADY
+    assert told([*usual, 90.0, 102.9, 102.5, 103.6, 104.0])[-1] is Told.STEADY
+
+
+def test_a_tenth_less_is_never_called_worse() -> None:
+    draw = random.Random(5)
+    for _ in range(50):
+        values = [100 * (1 + draw.gauss(0, 0.05)) for _ in range(30)]
+        values += [90 * (1 + draw.gauss(0, 0.05)) for _ in range(5)]
+        assert Told.WORSE not in told(values)[30:]
+
+
+def test_something_where_there_was_nothing_is_worse_even_if_one_run_still_has_nothing() -> None:
+    assert told([0.0] * 12 + [5.0, 0.0, 5.0, 5.0, 5.0])[-1] is Told.WORSE
+
+
+def test_a_run_beyond_all_bounds_does_not_hide_a_step() -> None:
+    usual = noisy(30)
+    usual[11] = 1e300
+    assert Told.WORSE in told(usual + noisy(5, 112.0, seed=2))[30:]
 
 
 def test_the_same_history_gets_the_same_answer() -> None:
