@@ -238,6 +238,31 @@ def test_short_options_may_stand_without_a_space() -> None:
     assert changed("#!/bin/sh\n", "A_B", 2, "job") == "#!/bin/sh\nexport A_B=2\n"
 
 
+@pytest.mark.parametrize("value", ['"a b"', "'a b'", '"a \\" b"', "a", ""])
+def test_a_variable_in_quotes_is_replaced_whole(value: str) -> None:
+    assert (
+        changed(f"#!/bin/sh\nexport A_B={value}; run\n", "A_B", 2, "job") == "#!/bin/sh\nexport A_B=2; run\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "sentence"),
+    [
+        ("[" * 100_000, "c.json", "not JSON"),
+        ("a = {b = 1, b = 2}", "c.toml", "not TOML"),
+        ("- " * 3000, "c.yml", "not YAML"),
+    ],
+)
+def test_configs_that_no_reader_takes_are_refused(text: str, name: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        changed(text, "a", 1, name)
+
+
+def test_json_keeps_letters_that_are_escaped() -> None:
+    assert changed('{"a": 1, "b": "\\u00e9\\ud800"}', "a", 2, "c.json") == '{"a": 2, "b": "\\u00e9\\ud800"}'
+    assert changed('{"a": 1, "b": "é"}', "a", 2, "c.json") == '{"a": 2, "b": "é"}'
+
+
 @pytest.mark.parametrize(
     ("text", "path", "reason"),
     [

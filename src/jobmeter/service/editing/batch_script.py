@@ -13,6 +13,7 @@ _SAME = {"--memory": "--mem", "--cpus": "--cpus-per-task"}
 """What containers call it, and what Slurm does."""
 _SLURM = ("--mem", "--cpus-per-task", "--time", "--gres", "--signal")
 _AGAINST = {"--mem": ("--mem-per-cpu", "--mem-per-gpu")}
+_QUOTED = r"""\"(?:[^"\\]|\\.)*\"|'[^']*'"""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
@@ -45,7 +46,7 @@ def _asked(text: str, name: str, wanted: str) -> str:
 
 
 def _exported(text: str, name: str, wanted: str) -> str:
-    line = re.compile(rf"^(\s*(?:export\s+)?{name}=)(\S*)", re.MULTILINE)
+    line = re.compile(rf"^(\s*(?:export\s+)?{name}=)(?:{_QUOTED}|[^\s;&|])*", re.MULTILINE)
     changed, count = line.subn(lambda found: f"{found[1]}{wanted}", text)
     if count:
         return changed

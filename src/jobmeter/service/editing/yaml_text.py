@@ -18,7 +18,7 @@ def change(text: str, path: str, value: object) -> str:
     reader = YAML(typ="safe", pure=True)
     try:
         tree, root = reader.load(text), reader.compose(text)
-    except (YAMLError, ValueError) as error:
+    except (YAMLError, ValueError, RecursionError) as error:
         raise UsageError(f"not YAML: {error}", hint="give the config as the job reads it") from error
     *parents, last = paths.resolve(tree, path)
     parent = root
