@@ -2,10 +2,12 @@
 
 import math
 from array import array
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
 from jobmeter.model.measurement import Kind, Measurement, Scope, Unit
+from jobmeter.model.rank import RankFacts
 from jobmeter.model.report import LogError
 from jobmeter.model.run import Headline, Limits, Run, Status
 from jobmeter.model.steps import Column, Steps, StepTable
@@ -162,6 +164,34 @@ def runs(draw: st.DrawFn) -> Run:
 
 
 @st.composite
+def ranks(draw: st.DrawFn) -> tuple[RankFacts, ...]:
+    """Draw what is known of the ranks of a job, of two recorders or of one."""
+    found = []
+    for rank in draw(st.sampled_from(((), (0, 1), (0, 1, 2)))):
+        run = replace(
+            draw(runs()), run_id=draw(st.sampled_from(("a", "b"))), host=draw(st.none() | st.just("h"))
+        )
+        last = draw(st.none() | st.integers(0, 2**40))
+        found.append(
+            RankFacts(
+                rank=rank,
+                run=run,
+                source="sdk",
+                tables=() if last is None else (draw(tables(rank)),),
+                count=draw(st.integers(0, 2**40)),
+                last_step=last,
+                last_at=draw(st.none() | st.floats(views.STARTED, views.STARTED + 9000)),
+                advanced=draw(st.integers(0, 2**40)),
+                advancing_seconds=draw(st.floats(0, 1e9)),
+                ended_at=run.ended_at,
+                cpu_seconds=draw(st.none() | st.floats(0, 1e9)),
+                memory_peak_bytes=draw(st.none() | st.floats(0, 1e15)),
+            )
+        )
+    return tuple(found)
+
+
+@st.composite
 def odd_views(draw: st.DrawFn) -> RunView:
     """Draw a run."""
     chosen = draw(st.lists(st.sampled_from(sorted(KEYS)), unique=True))
@@ -173,6 +203,7 @@ def odd_views(draw: st.DrawFn) -> RunView:
         events=tuple(sorted(draw(st.lists(events, max_size=4)), key=lambda event: event.timestamp)),
         processes=tuple(draw(st.lists(processes, max_size=4))),
         siblings=tuple(draw(st.lists(runs(), max_size=2))),
+        ranks=draw(ranks()),
         steps=made,
         log_errors=tuple(draw(st.lists(errors, max_size=4))),
         history=tuple(draw(st.lists(runs(), max_size=3))),

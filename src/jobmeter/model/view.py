@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from jobmeter.model.rank import RankFacts
 from jobmeter.model.report import LogError
 from jobmeter.model.run import Run, Value
 from jobmeter.model.steps import Step as Step  # noqa: PLC0414  # part of what a view shows
@@ -88,3 +89,5 @@ class RunView:
     """What the job's own output complained of, in the order it was said."""
     history: tuple[Run, ...] = ()
     """Earlier runs of the same job, newest first, without definitions; of their context only settings, if that."""
+    ranks: tuple[RankFacts, ...] = ()
+    """The ranks of the job, whichever of its recorders saw them, in order; none where there is only one."""

@@ -2,20 +2,22 @@
 
 Series of single processes stay in the store: a day of a thousand processes is larger than all the rest, and the
 rows of `processes` say what they came to. Of the steps only quantities are read that a detector asks for. What
-the other recorders of the same job saw at the same time (its ranks on other hosts) is folded in, with its rank.
+the other recorders of the same job saw at the same time (its ranks on other hosts) is folded in, with its rank;
+of their steps the last ones are read (`rank_facts`).
 """
 
 import dataclasses
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
+from jobmeter.analysis import beside as together
 from jobmeter.model import metrics
 from jobmeter.model.measurement import Kind, Measurement, Scope
 from jobmeter.model.report import LogError
 from jobmeter.model.run import Run
 from jobmeter.model.steps import Steps
 from jobmeter.model.view import Event, RunView, Series
-from jobmeter.service import event_moments, history, runs, step_summary
+from jobmeter.service import event_moments, history, rank_facts, runs, step_summary
 from jobmeter.stores import Store
 
 _OWN = "jobmeter"
@@ -53,16 +55,9 @@ class Facts:
 def facts(store: Store, run: Run) -> Facts:
     """Look up who else belongs to a run."""
     siblings = tuple(runs.siblings(store, run))
-    beside = tuple(other for other in siblings if _overlap(run, other))
+    beside = together.beside(run, siblings)
     earlier = history.earlier(store, run, {other.run_id for other in beside})
     return Facts(run=run, siblings=siblings, beside=beside, history=earlier)
-
-
-def _overlap(one: Run, other: Run) -> bool:
-    if one.started_at is None or other.started_at is None:
-        return False
-    ends = [run.ended_at if run.ended_at is not None else float("inf") for run in (one, other)]
-    return one.started_at <= ends[1] and other.started_at <= ends[0]
 
 
 def light(store: Store, known: Facts) -> RunView:
@@ -90,6 +85,7 @@ def whole(store: Store, known: Facts) -> RunView:
         events=_with_events_beside(store, (*plain.events, *_scheduler(run)), known.beside),
         steps=_steps(store, run),
         log_errors=with_memory(_errors(known), memory_of(series)),
+        ranks=rank_facts.gather(store, run, known.beside),
     )
 
 

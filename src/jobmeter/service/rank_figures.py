@@ -75,7 +75,9 @@ def of_run(store: Store, run: Run, since: int) -> list[Told]:
     if not ranks:
         return []
     processes = _by_rank(store.processes(run.run_id), ranks)
-    best = {one.rank: one for one in reversed(step_summary.best_first(store.step_statistics(run.run_id)))}
+    told = reversed(step_summary.best_first(store.step_statistics(run.run_id)))
+    # what names no rank is the lowest one's: the log of a rank that has a recorder of its own
+    best = {one.rank if one.rank in ranks else ranks[0]: one for one in told}
     measured = store.statistics(run.run_id) if _has_gpu(run) else {}
     return [
         _told(run, rank, processes.get(rank, []), _steps(store, run, best.get(rank), since), measured)

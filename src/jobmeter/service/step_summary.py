@@ -115,6 +115,7 @@ def _summary(name: str, found: MetricStatistics, source: str, *, scaled: bool) -
 
 def ranks(run: Run, found: Iterable[StepStatistics], labelled: Ranks = NO_RANKS) -> tuple[int, ...]:
     """Name the ranks that were seen; none for a job of one process."""
-    told = {one.rank for one in found}
     known = {*run.ranks, *(labelled.seen if (labelled.world_size or 1) > 1 else ())}
+    # a line of a log that names no rank says 0, whichever rank's log it is
+    told = {one.rank for one in found if one.rank or one.source == SDK or not known}
     return tuple(sorted({*known, *(told if known or told - {0} else ())}))

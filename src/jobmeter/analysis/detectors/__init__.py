@@ -34,6 +34,7 @@ DETECTORS: dict[str, str] = {
     "near_limit": "jobmeter.analysis.detectors.near_limit",
     "phases": "jobmeter.analysis.detectors.phases",
     "rank_imbalance": "jobmeter.analysis.detectors.rank_imbalance",
+    "rank_stopped": "jobmeter.analysis.detectors.rank_stopped",
     "spikes": "jobmeter.analysis.detectors.spikes",
     "stall": "jobmeter.analysis.detectors.stall",
     "stragglers": "jobmeter.analysis.detectors.stragglers",

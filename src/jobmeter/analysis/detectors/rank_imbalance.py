@@ -2,18 +2,22 @@
 
 The fullest GPU decides which batch fits, and the busiest rank how long a step takes, where all wait for one another.
 
+Where all wait for one another at every step, the rank that is slow to get its data is seen here and nowhere else.
+
 What can mislead: rank 0 logs, evaluates and saves for all and needs more host memory, so the bar is higher there;
 GPU figures are of the device, a neighbour on it included.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from statistics import median
 
 import numpy as np
 
 from jobmeter.analysis import beside, gpus, ranks, shares
-from jobmeter.model import units
+from jobmeter.model import metrics, units
 from jobmeter.model.measurement import Unit
+from jobmeter.model.rank import RankFacts
 from jobmeter.model.report import Evidence, Finding, Severity
 from jobmeter.model.view import Process, RunView
 
@@ -48,13 +52,13 @@ GPU_MEMORY = Measure("GPU memory peak", Unit.BYTES, 0.2, 512.0 * (1 << 20), Seve
 GPU_UTIL = Measure("mean GPU utilisation", Unit.PERCENT, 0.3, 15.0, Severity.WARNING)
 CPU = Measure("CPU time", Unit.SECONDS, 0.5, 10.0, Severity.INFO)
 MEMORY = Measure("memory peak", Unit.BYTES, 0.5, 512.0 * (1 << 20), Severity.INFO)
+DATA = Measure("time a step waits for data", Unit.SECONDS, 0.5, 0.0, Severity.WARNING)
+DATA_SHARE = 0.05
+"""Of a step: how much longer than the mean the wait for data must be."""
+_FEWEST_WAITS = 10
 
-HEADLINES = (
-    (GPU_MEMORY, "gpu_memory_peak_bytes"),
-    (GPU_UTIL, "gpu_util_percent"),
-    (CPU, "cpu_seconds"),
-    (MEMORY, "memory_peak_bytes"),
-)
+HEADLINES = ((GPU_MEMORY, "gpu_memory_peak_bytes"), (GPU_UTIL, "gpu_util_percent"))
+"""What recorders of one rank each are compared by."""
 
 
 def detect(view: RunView) -> Iterable[Finding]:
@@ -79,21 +83,40 @@ def _measured(view: RunView) -> Iterator[tuple[Measure, Mapping[int, float], Mem
         reduce = np.max if measure is GPU_MEMORY else np.mean
         sizes = {place: float(reduce(one.values)) for place, one in by_place.items()}
         yield measure, sizes, replace(names, key=key)
-    by_rank = _by_rank(view.processes)
-    cpu = {rank: used for rank, share in by_rank.items() if (used := share.cpu_seconds) is not None}
-    sizes = {
-        rank: float(size) for rank, share in by_rank.items() if (size := share.memory_peak_bytes) is not None
-    }
+    yield from _of_ranks(view)
+    # ranks with recorders of their own, on other hosts, are known by their headlines
+    runs = beside.recorders(view)
+    for measure, name in HEADLINES:
+        told = {rank: run.headline[name].value for rank, run in runs.items() if name in run.headline}
+        yield measure, told, Members(name)
+
+
+def _of_ranks(view: RunView) -> Iterator[tuple[Measure, Mapping[int, float], Members]]:
+    known = beside.ranks(view)
+    cpu = {one.rank: one.cpu_seconds for one in known if one.cpu_seconds is not None}
+    sizes = {one.rank: one.memory_peak_bytes for one in known if one.memory_peak_bytes is not None}
+    if not view.ranks:
+        by_rank = _by_rank(view.processes)
+        cpu = {rank: used for rank, share in by_rank.items() if (used := share.cpu_seconds) is not None}
+        held = {rank: share.memory_peak_bytes for rank, share in by_rank.items()}
+        sizes = {rank: float(size) for rank, size in held.items() if size is not None}
     yield CPU, cpu, Members("cpu_seconds")
     yield MEMORY, sizes, Members("peak_rss_bytes")
-    # ranks with recorders of their own, on other hosts, are known by their headlines
-    runs = beside.by_rank(view)
-    for measure, name in HEADLINES:
-        yield (
-            measure,
-            {rank: run.headline[name].value for rank, run in runs.items() if name in run.headline},
-            Members(name),
-        )
+    steps = [took for one in known if (took := one.mean_step_seconds) is not None]
+    if steps:
+        waits = {one.rank: wait for one in known if (wait := _wait(one)) is not None}
+        yield replace(DATA, floor=DATA_SHARE * median(steps)), waits, Members(metrics.DATA_SECONDS)
+
+
+def _wait(one: RankFacts) -> float | None:
+    """Give the mean time for data over a rank's last steps."""
+    for table in reversed(one.tables):
+        name = metrics.pick(sorted(table.columns), metrics.DATA_SECONDS)
+        values = np.asarray(table.columns[name].values, float) if name is not None else np.zeros(0)
+        known = values[(values >= 0) & np.isfinite(values)]
+        if name is not None and len(known) >= _FEWEST_WAITS:
+            return float(known.mean() * metrics.in_base_units(name, 1.0))
+    return None
 
 
 def _by_rank(processes: Iterable[Process]) -> Mapping[int, shares.Share]:

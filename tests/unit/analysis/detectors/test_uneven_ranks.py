@@ -7,10 +7,11 @@ import pytest
 
 from jobmeter.analysis.detectors import rank_imbalance, stragglers
 from jobmeter.model.report import Finding, Severity
-from jobmeter.model.run import Headline
-from jobmeter.model.steps import Steps, StepSummary
+from jobmeter.model.run import Headline, Status
+from jobmeter.model.steps import Steps
 from jobmeter.model.view import Process, RunView
 from support import curves, views
+from support.ranks import Life, job
 
 MIB, GIB = curves.MIB, curves.GIB
 
@@ -88,68 +89,82 @@ def test_a_rank_that_was_started_again_has_two_lives() -> None:
     assert slow(Steps(csv))[0].rank == 2
 
 
-def recorders(*paces: float | None) -> RunView:
-    """Build a job of one recorder a rank."""
-    plain = curves.run(ended_at=curves.STARTED + 100).run
-    runs = [
-        replace(
-            plain,
-            run_id=f"run-{rank}",
-            ranks=(rank,),
-            steps=StepSummary(count=500, last_step=500, source="sdk", rank=rank, steps_per_second=pace),
-        )
-        for rank, pace in enumerate(paces)
-    ]
-    return replace(curves.run(), run=runs[0], siblings=tuple(runs[1:]))
+def test_ranks_with_recorders_of_their_own_are_compared_by_step_too() -> None:
+    [found] = stragglers.detect(job(Life(), Life(seconds=0.2, clock=3600.0), Life()))
+    assert (found.rank, found.severity, found.figures["slowest_ratio"]) == (1, Severity.WARNING, 1.0)
+    assert found.sentence == (
+        "rank 1 takes 2.00 times as long for a step as the middle of 3 ranks (200 ms) and is the slowest in 100 % of "
+        "the steps, which costs the job 9.9 s, 50 % of its time"
+    )
+    assert found.figures["excess_seconds"] == pytest.approx(0.1)
+    assert found.figures["lost_seconds"] == pytest.approx(9.9)
+    assert found.figures["lost_ratio"] == pytest.approx(0.5)
 
 
-def test_ranks_with_recorders_of_their_own_are_compared_too() -> None:
-    [found] = stragglers.detect(recorders(10.0, 10.0, 5.0, None))
-    assert (found.rank, found.figures["relative"]) == (2, 2.0)
-    assert "slowest_ratio" not in found.figures
-    assert found.sentence == "rank 2 takes 2.00 times as long for a step as the middle of 4 ranks (200 ms)"
+def test_a_rank_that_is_slow_only_now_costs_nothing_over_its_life() -> None:
+    view = job(Life(), Life(seconds=0.2))
+    first, second = view.ranks
+    quick = replace(second, advancing_seconds=first.advancing_seconds)
+    [found] = stragglers.detect(replace(view, ranks=(first, quick)))
+    assert "lost_seconds" not in found.figures
+    [found] = stragglers.detect(replace(view, ranks=(first, replace(second, advanced=0))))
+    assert "lost_seconds" not in found.figures
 
 
-def test_a_rank_with_a_recorder_of_its_own_that_fell_behind_is_told() -> None:
-    view = recorders(None, None)
-    other = view.siblings[0]
-    assert other.steps is not None
-    late = replace(other, steps=replace(other.steps, last_step=300))
-    [found] = stragglers.detect(replace(view, siblings=(late,)))
-    assert found.figures["behind_steps"] == 200
+def test_a_rank_that_failed_does_not_keep_the_others_from_being_compared() -> None:
+    failed = Life(steps=12, status=Status.FAILED, exit_code=1)
+    [found] = stragglers.detect(job(Life(), failed, Life(seconds=0.2), Life()))
+    assert (found.rank, found.figures["rank_count"]) == (2, 3)
 
 
-def test_other_recorders_that_cannot_be_compared_are_left_alone() -> None:
-    view = recorders(10.0, 5.0)
-    other = view.siblings[0]
-    assert other.steps is not None
-    apart = [
-        replace(other, started_at=curves.STARTED + 500),
-        replace(other, started_at=None),
-        replace(other, ranks=(1, 2)),
-        replace(other, steps=None),
-        replace(other, steps=replace(other.steps, source="log:hf")),
-    ]
-    assert [list(stragglers.detect(replace(view, siblings=(one,)))) for one in apart] == [[]] * 5
-    assert list(stragglers.detect(replace(view, run=replace(view.run, ranks=())))) == []
-    goes_on = replace(other, ended_at=None)
-    assert len(list(stragglers.detect(replace(view, siblings=(goes_on,))))) == 1
+def test_a_rank_that_is_far_behind_does_not_keep_the_others_from_being_compared() -> None:
+    lives = Life(steps=5000), Life(steps=5000, seconds=0.2), Life(steps=20), Life(steps=5000)
+    [found] = stragglers.detect(job(*lives))
+    assert (found.rank, found.figures["straggler_count"]) == (1, 1)
+    [found] = stragglers.detect(job(*lives[2:]))
+    assert (found.rank, found.figures["behind_steps"]) == (0, 4980)
 
 
 # rank_imbalance
 
 
 def test_a_recorder_that_saw_more_gpu_memory_than_the_others_is_named() -> None:
-    view = recorders(10.0, 10.0)
+    view = job(Life(), Life())
     sizes = [
         {"gpu_memory_peak_bytes": Headline(value=size * GIB, low=0, high=0, keys=("k",), exact=False)}
         for size in (10.0, 40.0)
     ]
-    own, other = (
-        replace(run, headline=size) for run, size in zip((view.run, *view.siblings), sizes, strict=True)
+    known = tuple(
+        replace(one, run=replace(one.run, headline=size)) for one, size in zip(view.ranks, sizes, strict=True)
     )
-    [found] = rank_imbalance.detect(replace(view, run=own, siblings=(other,)))
+    [found] = rank_imbalance.detect(replace(view, ranks=known))
     assert (found.rank, found.key, found.severity) == (1, "gpu_memory_peak_bytes", Severity.WARNING)
+
+
+def test_ranks_of_several_recorders_are_compared_by_cpu_and_memory() -> None:
+    view = job(Life(), Life(), Life())
+    used = [(30.0, 1.0 * GIB), (120.0, 4.0 * GIB), (30.0, None)]
+    known = tuple(
+        replace(one, cpu_seconds=cpu, memory_peak_bytes=size)
+        for one, (cpu, size) in zip(view.ranks, used, strict=True)
+    )
+    cpu, memory = rank_imbalance.detect(replace(view, ranks=known))
+    assert (cpu.rank, cpu.figures["count"], memory.rank, memory.figures["count"]) == (1, 3, 1, 2)
+
+
+def test_a_rank_that_waits_longer_for_its_data_is_named_though_all_take_equally_long() -> None:
+    [found] = uneven(job(*(Life(waits=0.06 if rank == 2 else 0.01) for rank in range(4))))
+    assert (found.rank, found.severity, found.key) == (2, Severity.WARNING, "data_seconds")
+    assert found.sentence == (
+        "time a step waits for data is 60 ms on rank 2 and 10 ms on rank 0: the largest of 4 lies 167 % above the mean"
+    )
+
+
+def test_waits_that_are_little_of_a_step_or_told_by_one_alone_are_silent() -> None:
+    assert uneven(job(Life(waits=0.006), Life(waits=0.001))) == []
+    assert uneven(job(Life(waits=0.06), Life())) == []
+    assert uneven(job(Life(waits=0.06), Life(waits=0.001, steps=9))) == []
+    assert uneven(job(Life(waits=0.06, source="wandb:seen"), Life(steps=0))) == []
 
 
 def gpu(key: str, *values: float) -> RunView:
