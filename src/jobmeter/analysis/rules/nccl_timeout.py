@@ -13,6 +13,10 @@ def advise(case: Case) -> Iterable[Recommendation]:
     if case.verdict.cause is not Cause.NCCL_TIMEOUT:
         return
     error = next((one for one in case.view.log_errors if one.signature == "nccl_timeout"), None)
+    stopped = next(case.found("rank_stopped"), None)
+    if stopped is not None:
+        yield _lost(stopped)
+        return
     late = next(_lateness(case), None)
     timeout = None if error is None else error.fields.get("timeout_seconds")
     known = isinstance(timeout, int | float) and 0 < timeout < 1e8
@@ -40,6 +44,22 @@ def _lateness(case: Case) -> Iterator[Finding]:
     """Give what shows that a rank was slow and came in the end: a stall to the end is the waiting itself."""
     yield from case.found("stragglers")
     yield from (found for found in case.found("stall") if not found.figures.get("at_end"))
+
+
+def _lost(stopped: Finding) -> Recommendation:
+    run_id = stopped.figures.get("run_id")
+    return Recommendation(
+        rule="nccl_timeout",
+        severity=Severity.CRITICAL,
+        title=f"Find out why rank {stopped.rank} stopped",
+        action=f"Look at what that rank said and used: `jobmeter analyze {run_id}`, `jobmeter logs {run_id}`. "
+        "A longer timeout would only make the others wait longer",
+        impact="The others only waited for it",
+        evidence=(
+            Evidence(sentence=stopped.sentence, source=stopped.detector, rank=stopped.rank),
+            *stopped.evidence,
+        ),
+    )
 
 
 def _look(case: Case, error: LogError | None) -> Recommendation:

@@ -1,5 +1,9 @@
 """The ranks lost one another and nothing says why: who waited, and who did not come."""
 
+from dataclasses import replace
+
+from jobmeter.analysis import beside
+from jobmeter.analysis.beside import Stop
 from jobmeter.analysis.verdict import facts, story
 from jobmeter.model.report import Cause, LogError, Verdict
 from jobmeter.model.units import format_seconds
@@ -16,17 +20,27 @@ def judge(view: RunView) -> Verdict | None:
     if error.signature == "nccl_error":
         sentence = f"the ranks lost their connection{facts.on_ranks(error)}: {facts.first_line(error)}"
         return facts.verdict(Cause.NCCL_TIMEOUT, sentence, 0.6, *evidence, *facts.endings(view.run))
-    return facts.verdict(
-        Cause.NCCL_TIMEOUT, _sentence(view, error, waited), 0.9, *evidence, *facts.endings(view.run)
-    )
+    endings = facts.endings(view.run)
+    stop = beside.first_to_stop(view)
+    if stop is not None and stop.stopped.has_recorder and stop.stopped.run.run_id != view.run.run_id:
+        endings += tuple(replace(one, rank=stop.stopped.rank) for one in facts.endings(stop.stopped.run))
+    return facts.verdict(Cause.NCCL_TIMEOUT, _sentence(view, error, waited, stop), 0.9, *evidence, *endings)
 
 
-def _sentence(view: RunView, error: LogError, waited: list[LogError]) -> str:
+def _sentence(view: RunView, error: LogError, waited: list[LogError], stop: Stop | None) -> str:
     operation = f"the {error.fields['op']}" if "op" in error.fields else "a collective operation"
     number = f" (number {error.fields['seq']})" if "seq" in error.fields else ""
     seconds = error.fields.get("elapsed_seconds", error.fields.get("timeout_seconds"))
     span = f" within {format_seconds(float(seconds))}" if isinstance(seconds, int | float) else " in time"
-    return f"{operation}{number} did not come together{span}{_who(view, error, waited)}"
+    who = _who(view, error, waited) if stop is None else _stopped(stop)
+    return f"{operation}{number} did not come together{span}{who}"
+
+
+def _stopped(stop: Stop) -> str:
+    """Name the rank that was lost before."""
+    rank = stop.stopped
+    told = "" if rank.last_step is None else f", which told step {rank.last_step} last,"
+    return f": rank {rank.rank}{told} never came, the others waited"
 
 
 def _who(view: RunView, error: LogError, waited: list[LogError]) -> str:
@@ -37,7 +51,8 @@ def _who(view: RunView, error: LogError, waited: list[LogError]) -> str:
         late = min(behind, key=lambda one: _number(one) or 0)
         return f": rank {late.ranks[0]} was still at number {_number(late)}" if late.ranks else ""
     complaining = {rank for one in timeouts for rank in one.ranks}
-    known = set(view.run.ranks) or set(range(view.run.world_size or 0))
+    recorded = {one.rank for one in view.ranks}
+    known = recorded or set(view.run.ranks) or set(range(view.run.world_size or 0))
     silent = sorted(known - complaining)
     if complaining and 0 < len(silent) < len(known):
         listed = ", ".join(map(str, silent[:8]))

@@ -156,6 +156,21 @@ def test_a_stall_that_lasts_to_the_end_is_the_waiting_itself() -> None:
     assert only("nccl_timeout", paused).title == "Give late ranks more time"
 
 
+def test_a_rank_that_stopped_is_looked_at_and_no_timeout_is_raised() -> None:
+    gave_up = error("nccl_timeout", timeout_seconds=600.0)
+    found = dataclasses.replace(cases.finding("rank_stopped", run_id="run-1"), rank=1)
+    advice = only(
+        "nccl_timeout", failed(Cause.NCCL_TIMEOUT, gave_up, findings=[cases.finding("stragglers"), found])
+    )
+    assert advice.title == "Find out why rank 1 stopped"
+    assert "`jobmeter analyze run-1`" in advice.action
+    assert (advice.config_path, advice.evidence[0].source, advice.evidence[0].rank) == (
+        None,
+        "rank_stopped",
+        1,
+    )
+
+
 def test_events_of_other_kinds_are_no_checkpoints() -> None:
     other = Event(timestamp=1.0, type="alert")
     assert "checkpoints" not in only("disk_full", failed(Cause.DISK_FULL, events=(other,))).impact

@@ -1,9 +1,13 @@
 """Verdicts on recorded runs: how the command ended, what the scheduler and the output say."""
 
+from dataclasses import replace
+
 import pytest
 
+from jobmeter.analysis.verdict import court
 from jobmeter.model.report import Cause, LogError
 from jobmeter.model.run import Provenance, Status
+from support.ranks import Life, job, waiting
 from support.verdicts import decide, event, told
 
 MIB = 1 << 20
@@ -118,6 +122,26 @@ def test_who_never_came_is_named_where_it_is_known() -> None:
     assert sentence(timeout(5, 0), timeout(4)) == begin
     assert sentence(timeout(None)) == "the ALLREDUCE did not come together within 10 min 00 s"
     assert sentence(told("nccl_timeout")) == "a collective operation did not come together in time"
+
+
+def test_a_rank_with_a_recorder_of_its_own_that_never_came_is_named_with_its_end() -> None:
+    waited = Life(steps=40, status=Status.FAILED, exit_code=1, lived_on=600.0)
+    killed = Life(steps=40, status=Status.KILLED, signal="SIGKILL")
+    view = job(waited, killed, waited, errors=(waiting(0, 2),))
+    found = court.decide(view)
+    begin = "a collective operation did not come together in time"
+    assert found.sentence == f"{begin}: rank 1, which told step 40 last, never came, the others waited"
+    assert [(one.source, one.rank, one.value) for one in found.evidence] == [
+        ("log", 0, None),
+        ("exit status", None, 1),
+        ("exit status", 1, "SIGKILL"),
+    ]
+    silent = court.decide(job(waited, Life(steps=0, status=Status.FAILED, exit_code=1), errors=(waiting(0),)))
+    assert silent.sentence == f"{begin}: rank 1 never came, the others waited"
+    own = court.decide(replace(view, run=view.ranks[1].run))
+    assert [one.value for one in own.evidence] == [None, "SIGKILL"]
+    several = job(waited, Life(steps=40), Life(steps=40), errors=(waiting(0),))
+    assert court.decide(several).sentence == f"{begin}: ranks 1, 2 never came, the others waited"
 
 
 def test_a_lost_connection_alone_is_told_with_doubt() -> None:
