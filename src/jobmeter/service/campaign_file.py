@@ -6,7 +6,6 @@ one. A file that cannot be read is put aside under another name, and said.
 
 import errno
 import fcntl
-import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -14,9 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
-
 from jobmeter.errors import UsageError, reason_of
+from jobmeter.exporters import campaign as campaign_exporter
 from jobmeter.formats import content, loose_json
 from jobmeter.model import moments
 from jobmeter.service import campaign_book, notices, whole_files
@@ -118,20 +116,11 @@ def _put_aside(target: Path, now: float) -> Path:
 
 
 def _put(target: Path, document: Record) -> None:
-    text = msgspec.json.format(_encoded(document), indent=2) + b"\n"
+    text = campaign_exporter.encode(document)
     with whole_files.writing(target) as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _encoded(document: Record) -> bytes:
-    try:
-        return msgspec.json.encode(document)
-    except UnicodeEncodeError:
-        # half a character, out of an argument or a foreign file: JSON that all can read has none
-        whole = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
-        return msgspec.json.encode(json.loads(whole))
 
 
 @contextmanager

@@ -8,6 +8,7 @@ own words, which have no definitions, from its documentation.
 import gzip
 import json
 import os
+import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -78,7 +79,7 @@ def open_documents(path: Path) -> Documents:
 
 def humanised(key: str, value: object, definitions: Mapping[str, Measurement]) -> str | None:
     """Write a number in its unit; None where nothing is known of it."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > sys.float_info.max:
         return None
     if key in ("start_time", "end_time"):
         return moments.iso_time(value)

@@ -124,3 +124,9 @@ def test_the_region_of_a_known_build_is_found(tmp_path: Path) -> None:
     campaign.settle(path, campaign_builds.Told(region="eu", fields={"build_id": "a"}))
     assert campaign.region_with(path, "a") == "eu"
     assert campaign.region_with(path, "b") is None
+
+
+def test_an_exported_campaign_is_strict_json_whatever_a_name_held() -> None:
+    document = campaign.document_of(views.build_run(context=HOST, name="caf\udce9"))
+    rendered = b"".join(exporter.render(document)[WHOLE])
+    assert b'"build_type": "caf?"' in rendered

@@ -56,6 +56,7 @@ def test_numbers_of_a_run_folder_have_its_units(tmp_path: Path) -> None:
         ("num_samples", 3, None),
         ("exit_code", True, None),
         ("rss", "text", None),
+        ("wall_clock_time", 10**400, None),
     ],
 )
 def test_words_of_con_duct_have_their_units(key: str, value: object, shown: str | None) -> None:
