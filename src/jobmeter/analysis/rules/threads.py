@@ -1,31 +1,41 @@
-"""As many threads as cores: libraries start one per core of the machine, whatever part of it the job was given."""
+"""As many threads as cores: libraries start one per core of the machine, whatever part of it the job was given.
+
+Threads themselves are not counted by default: a few processes that want many more cores than there are of them run
+several threads each. Many processes that want many cores (a compiler per file) are another thing.
+"""
 
 from collections.abc import Iterable, Mapping
 from math import ceil
 
+from jobmeter.analysis import readings
 from jobmeter.analysis.case import Case
 from jobmeter.model.report import Evidence, Recommendation, Severity
 
 _VARIABLE = "OMP_NUM_THREADS"
 _MANY = 2.0
-"""Threads for every core the job may use, before anyone minds."""
-_KEYS = ("proc_peak_threads", "psutil_peak_threads", "proc_threads")
+"""Cores wanted for every core the job may use, before anyone minds."""
+_THREADED = 1.5
+"""Cores wanted for every process: more takes threads."""
+_PROCESSES = "proc_mean_count"
 
 
 def advise(case: Case) -> Iterable[Recommendation]:
-    """Pin the number of threads where more of them than cores were held back by a quota, or took turns."""
+    """Pin the number of threads where a quota held back more of them than there are cores."""
     run = case.view.run
     cpus = run.limits.cpus
     machine = run.context.get("host")
     have = machine.get("cpus") if isinstance(machine, Mapping) else None
     if cpus is None or not 0 < cpus < 1e6 or not isinstance(have, int | float) or have < _MANY * cpus:
         return
-    threads = next((run.summary[key] for key in _KEYS if key in run.summary), None)
-    many = isinstance(threads, int | float) and threads > _MANY * cpus
     throttled = next(case.found("cpu_throttled"), None)
-    if not many or throttled is None or _is_set(run.context.get("environment")):
+    wanted = None if throttled is None else throttled.figures.get("wanted_cores")
+    processes = readings.number(run, _PROCESSES)
+    if throttled is None or not isinstance(wanted, int | float) or processes is None:
+        return
+    if wanted < max(_MANY * cpus, _THREADED * processes) or _is_set(run.context.get("environment")):
         return
     count = ceil(cpus)
+    crew = f"{round(processes, 1):g} process{'' if processes == 1 else 'es'}"
     yield Recommendation(
         rule="threads",
         severity=Severity.WARNING,
@@ -35,7 +45,11 @@ def advise(case: Case) -> Iterable[Recommendation]:
         config_path=_VARIABLE,
         recommended_value=count,
         evidence=(
-            Evidence(sentence=f"a process had {threads} threads on {cpus:g} cores", source="threads"),
+            Evidence(
+                sentence=f"{crew} at a time wanted {wanted:.3g} cores: that takes several threads",
+                source=_PROCESSES,
+                value=wanted,
+            ),
             Evidence(sentence=throttled.sentence, source=throttled.key or "cpu_throttled"),
         ),
     )

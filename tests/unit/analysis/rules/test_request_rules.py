@@ -268,13 +268,31 @@ def test_a_job_that_was_hardly_held_back_stays(ratio: object) -> None:
     assert advised("cpu_quota", throttled(0.5, limits=(16, 0.0))) == []
 
 
+def crowded(wanted: object = 15.0, processes: object = 2, **facts: object) -> Case:
+    """Build a job on 4 of 16 cores that wanted more of them than it has processes."""
+    finding = cases.finding("cpu_throttled", throttled_ratio=0.5, wanted_cores=wanted)  # type: ignore[arg-type]
+    return asked(findings=[finding], **({"summary": {"proc_mean_count": processes}} | facts))  # type: ignore[arg-type]
+
+
 def test_threads_are_as_many_as_cores() -> None:
-    advice = only("threads", throttled(0.5, summary={"proc_peak_threads": 17}))
+    advice = only("threads", crowded())
     assert (advice.config_path, advice.recommended_value) == ("OMP_NUM_THREADS", 4)
-    assert advised("threads", throttled(0.5)) == []
-    assert advised("threads", throttled(0.5, summary={"proc_peak_threads": 17}, limits=(16, 12.0))) == []
+    assert advice.evidence[0].sentence == "2 processes at a time wanted 15 cores: that takes several threads"
+    assert only("threads", crowded(processes=1)).evidence[0].sentence.startswith("1 process at a time wanted")
+
+
+def test_threads_that_are_few_or_set_are_left() -> None:
+    assert advised("threads", crowded(7.0)) == []
+    assert advised("threads", crowded(limits=(16, 12.0))) == []
     told = cases.context(environment={"OMP_NUM_THREADS": "4"})
-    assert advised("threads", throttled(0.5, summary={"proc_peak_threads": 17}, context=told)) == []
+    assert advised("threads", crowded(context=told)) == []
+
+
+def test_many_processes_are_not_many_threads() -> None:
+    assert advised("threads", crowded(processes=11)) == []
+    assert advised("threads", crowded(summary={})) == []
+    assert advised("threads", throttled(0.5)) == []
+    assert advised("threads", asked()) == []
 
 
 def test_a_leak_says_how_long_memory_lasts() -> None:
