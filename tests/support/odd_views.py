@@ -16,6 +16,7 @@ from support import views
 
 KEYS: dict[str, tuple[Kind, Unit, Scope]] = {
     "cgroup_cputime": (Kind.COUNTER, Unit.SECONDS, Scope.JOB),
+    "cgroup_io_pressure": (Kind.COUNTER, Unit.SECONDS, Scope.JOB),
     "cgroup_mem_unreclaimable": (Kind.GAUGE, Unit.BYTES, Scope.JOB),
     "cgroup_throttled": (Kind.COUNTER, Unit.SECONDS, Scope.JOB),
     "host_mem_available": (Kind.GAUGE, Unit.BYTES, Scope.HOST),

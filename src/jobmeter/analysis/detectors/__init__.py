@@ -25,6 +25,7 @@ DETECTORS: dict[str, str] = {
     "gpu_neighbour": "jobmeter.analysis.detectors.gpu_neighbour",
     "gpu_starved": "jobmeter.analysis.detectors.gpu_starved",
     "gpu_throttled": "jobmeter.analysis.detectors.gpu_throttled",
+    "io_bound": "jobmeter.analysis.detectors.io_bound",
     "leak": "jobmeter.analysis.detectors.leak",
     "learned": "jobmeter.analysis.detectors.learned",
     "loss_diverged": "jobmeter.analysis.detectors.loss_diverged",
