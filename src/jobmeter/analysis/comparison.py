@@ -120,10 +120,10 @@ def figure(
     key: str, unit: str, better: Better, values: Sequence[float | None], may_win: Sequence[bool]
 ) -> Figure | None:
     """Lay one number out; None where fewer than two runs have it."""
-    known = [value for value in values if value is not None]
-    if len(known) < 2:
+    known = tuple(value if value is not None and isfinite(value) else None for value in values)
+    if sum(value is not None for value in known) < 2:
         return None
-    return Figure(key=key, unit=unit, values=tuple(values), winner=_winner(better, values, may_win))
+    return Figure(key=key, unit=unit, values=known, winner=_winner(better, known, may_win))
 
 
 def _winner(better: Better, values: Sequence[float | None], may_win: Sequence[bool]) -> int | None:

@@ -49,14 +49,14 @@ LADDER: dict[Resource, tuple[str, ...]] = {
         *("cgroup_cputime", "wait_cputime"),
         *(f"{tool}_cputime_total" for tool in _PROCESS_TOOLS),
         *(f"{tool}_pdcpu_total" for tool in _PROCESS_TOOLS),
-        *("ps_pcpu_total", "ps_pcpu", "docker_cpu", "docker_cpu_percent", "buildstats_cpu"),
+        *("ps_pcpu_total", "ps_pcpu", "docker_cputime", "docker_pcpu", "buildstats_cpu"),
         "cgroup_outer_cputime",
     ),
-    # never `cgroup_mem_current`: the kernel fills it with page cache, which looks like a leak and is none
+    # never `cgroup_mem_current` or `docker_mem_usage`: page cache fills them, which looks like a leak and is none
     Resource.MEMORY: (
         "cgroup_mem_unreclaimable",
         *(f"{tool}_rss_total" for tool in _PROCESS_TOOLS),
-        *("docker_mem_used", "docker_mem_usage", "buildstats_mem_used", "cgroup_outer_mem_unreclaimable"),
+        *("docker_mem_used", "buildstats_mem_used", "cgroup_outer_mem_unreclaimable"),
     ),
     Resource.READ: ("wait_read_bytes", "cgroup_io_read", "docker_blk_read", "buildstats_io_read"),
     Resource.WRITE: ("wait_write_bytes", "cgroup_io_write", "docker_blk_write", "buildstats_io_write"),

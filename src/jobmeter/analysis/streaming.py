@@ -11,7 +11,7 @@ slow drift stays below it (that is for `leak`); it knows no hours of the day.
 from bisect import bisect_left, insort
 from collections import deque
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import sqrt
 
 ALARM = 1.05
 """The score that is worth telling; a little above 1, which is what a perfect rhythm comes to."""
@@ -19,6 +19,8 @@ _NOTICED = 0.3
 """A score below this is as if nothing had been; above, it makes what follows soon after less of a surprise."""
 _FROM_NOTHING = 10.0
 """The score of a movement where there never was one: no ratio can be taken."""
+_ABSURD = 1e100
+"""No series reaches so far; squares of less are still numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,7 @@ class Watch:
 
     def update(self, value: float) -> float:
         """Take the next value and score it; 0 while learning, for what is no number, and for repetitions."""
-        if not isfinite(value):
+        if not abs(value) < _ABSURD:
             return 0.0
         self._seen += 1
         self._remember(value)

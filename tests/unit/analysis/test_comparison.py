@@ -1,6 +1,6 @@
 """What is said of runs side by side: winners, differences, phases, loss at equal step."""
 
-from math import nan
+from math import inf, nan
 
 from jobmeter.analysis import comparison
 from jobmeter.analysis.comparison import Better, Comparison, Difference, Figure, Phase, Phases
@@ -29,6 +29,15 @@ def test_the_winner_is_the_least_or_the_most_of_those_that_have_it() -> None:
     assert winner(Better.LESS, None, 3.0, 2.0) == 2
     assert winner(Better.MORE, 5.0, 3.0, None) == 0
     assert winner(Better.NEITHER, 5.0, 3.0) is None
+
+
+def test_what_is_no_number_neither_wins_nor_counts() -> None:
+    assert winner(Better.LESS, nan, 3.0, 2.0) == 2
+    assert winner(Better.MORE, 1.0, inf, 2.0) == 2
+    assert figure(Better.LESS, nan, 3.0) is None
+    found = figure(Better.LESS, nan, 3.0, 2.0)
+    assert found is not None
+    assert found.values == (None, 3.0, 2.0)
 
 
 def test_equal_numbers_have_no_winner() -> None:

@@ -7,8 +7,9 @@ import pytest
 
 from jobmeter.analysis import series
 from jobmeter.analysis.series import Resource
+from jobmeter.model.measurement import Kind, Unit
 from jobmeter.model.view import Series
-from support import curves
+from support import curves, views
 from support.curves import GIB, MIB
 
 
@@ -61,6 +62,17 @@ def test_every_gpu_has_a_curve_of_its_own() -> None:
         curves.gauge("nvml_util", [10.0] * 2, instance="GPU-c"),
     )
     assert [one.subject for one in series.curves(view, Resource.GPU)] == ["use of GPU-a", "use of GPU-b"]
+
+
+def test_containers_have_a_curve_of_the_cores_they_used() -> None:
+    percent = views.define("docker_pcpu", Kind.GAUGE, Unit.PERCENT)
+    seconds = views.define("docker_cputime", Kind.COUNTER, Unit.SECONDS)
+    printed = views.gauge("docker_pcpu", [(second, 150.0) for second in range(6)])
+    counted = views.counter("docker_cputime", [(second, 3.0) for second in range(6)], span=2.0)
+    both = views.view([printed, counted], [percent, seconds])
+    for view, key in ((views.view([printed], [percent]), "docker_pcpu"), (both, "docker_cputime")):
+        found = only(view, Resource.CPU)
+        assert (found.key, found.unit, found.values[0]) == (key, "cores", 1.5)
 
 
 def test_a_curve_says_whose_it_is() -> None:

@@ -86,3 +86,9 @@ def test_the_past_reaches_back_only_so_far() -> None:
     forgetful = Watch(tuning=Tuning(memory=200, silence=0, silence_share=0.0))
     assert 700 in alarms(spike, forgetful)
     assert 700 not in alarms(spike)
+
+
+def test_a_number_too_large_to_square_does_not_end_the_watch() -> None:
+    watch = Watch()
+    assert all(math.isfinite(watch.update(1e200 if place % 2 else -1e200)) for place in range(400))
+    assert watch.update(float("inf")) == 0.0
