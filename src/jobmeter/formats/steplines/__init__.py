@@ -10,6 +10,7 @@ from jobmeter.formats.steplines import (
     deepspeed,
     examples,
     fairseq,
+    families,
     generic,
     hf,
     jsonlines,
@@ -24,28 +25,29 @@ from jobmeter.formats.steplines import (
     ultralytics,
 )
 
-PARSERS: dict[str, reader.Parser] = {
-    "ultralytics": ultralytics.parse,
-    "aitoolkit": aitoolkit.parse,
-    "hf": hf.parse,
-    "megatron": megatron.parse,
-    "deepspeed": deepspeed.parse,
-    "fairseq": fairseq.parse,
-    "nanogpt": nanogpt.parse,
-    "mmengine": mmengine.parse,
-    "examples": examples.parse,
-    "trees": trees.parse,
-    "ugro": ugro.parse,
-    "meters": meters.parse,
-    "keras": keras.parse,
-    "json": jsonlines.parse,
-    "generic": generic.parse,
+FAMILIES: dict[str, families.Family] = {
+    "ultralytics": families.Family(ultralytics.may_be, ultralytics.parse),
+    "aitoolkit": families.Family(aitoolkit.may_be, aitoolkit.parse),
+    "hf": families.Family(hf.may_be, hf.parse),
+    "megatron": families.Family(megatron.may_be, megatron.parse),
+    "deepspeed": families.Family(deepspeed.may_be, deepspeed.parse),
+    "fairseq": families.Family(fairseq.may_be, fairseq.parse),
+    "nanogpt": families.Family(nanogpt.may_be, nanogpt.parse),
+    "mmengine": families.Family(mmengine.may_be, mmengine.parse),
+    "examples": families.Family(examples.may_be, examples.parse),
+    "trees": families.Family(trees.may_be, trees.parse),
+    "ugro": families.Family(ugro.may_be, ugro.parse),
+    "meters": families.Family(meters.may_be, meters.parse),
+    "keras": families.Family(keras.may_be, keras.parse),
+    "json": families.Family(jsonlines.may_be, jsonlines.parse),
+    "generic": families.Family(generic.may_be, generic.parse),
 }
 """By name, the most particular first: `generic` reads whatever is left."""
+_FAMILIES = families.Families(FAMILIES)
 
 
 class LogReader(reader.Reader):
     """Reads one stream of a job's text, fed in any portions; another stream may hold its bars."""
 
     def __init__(self, state: dict[str, object] | None = None, *, bars_of: "LogReader | None" = None) -> None:
-        super().__init__(PARSERS, state, bars_of=bars_of)
+        super().__init__(_FAMILIES, state, bars_of=bars_of)

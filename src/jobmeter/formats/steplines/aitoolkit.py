@@ -13,6 +13,11 @@ _SAMPLING = frozenset(("Generating Images", "Generating Samples"))
 _LINE = re.compile(r"^\s*- (?P<seconds>\d+\.\d+)s avg - (?P<name>.+?), num = \d+\s*$")
 
 
+def may_be(shape: str) -> bool:
+    """Tell whether lines of a shape may be of this family."""
+    return "Timer '" in shape or "s avg - " in shape
+
+
 def parse(text: str, memory: Memory) -> Row | None:
     """Collect the lines of a block; the first line after it gives the row."""
     if "Timer '" in text and _HEAD.search(text):

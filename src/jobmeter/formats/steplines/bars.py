@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from jobmeter.formats.steplines import numbers
+from jobmeter.formats.steplines import numbers, shapes
 from jobmeter.formats.steplines.row import Number
+from jobmeter.formats.steplines.shapes import Span
 from jobmeter.model import metrics
 
 FILLED = "█▏▎▍▌▋▊▉#━╸╺─"
@@ -93,6 +94,26 @@ class Bar:
         return epoch is None or epochs is None or epoch >= epochs - 1 + first_epoch
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where the parts of a bar stand in lines of one shape."""
+
+    words: Span
+    is_fragment: bool
+    position: Span
+    has_count: bool
+    """It shows a total, if only as `?`."""
+    total: Span | None
+    metrics: tuple[numbers.Spelled, ...]
+    pairs: tuple[Span, ...]
+    """Where to look for metrics that are not written as `name=value` between commas."""
+    rate: Span | None
+    is_lightning: bool
+    is_certain: bool
+    """No metric has a name that differs from line to line."""
+    end: int
+
+
 def position_in_laps(bar: Bar, laps: dict[str, list[int]], key: str) -> int:
     """Number the steps of a bar that begins anew with each epoch and does not say which."""
     if bar.epoch is not None or not bar.total:
@@ -112,14 +133,10 @@ def find(text: str) -> list[Bar]:
         found = [_rich(match) for match in _RICH.finditer(text)]
         if found:
             return found
-    found = []
-    start = 0
-    for rest in _REST.finditer(text):
-        bar = _read(text[start : rest.start()], rest)
-        if bar is not None and not text.startswith("`", rest.end()):  # else prose quotes it
-            found.append(bar)
-            start = rest.end()
-    return found
+    if "[" not in text:
+        return []
+    places, is_certain = _places(shapes.of(text))
+    return [_bar(text, place) for place in (places if is_certain else _places.__wrapped__(text)[0])]
 
 
 def is_column(text: str) -> bool:
@@ -144,54 +161,103 @@ def unfinished(text: str) -> str:
     words = _BEFORE_WORDS.split(text[max(percent.start() - _LONGEST_WORDS, 0) : percent.start() + 1])[-1]
     words = words.rstrip().removesuffix(":")
     glued = LIGHTNING.search(words)
-    return glued[0] if glued else _last_words(words)
+    return glued[0] if glued else words[slice(*_last_words(words, len(words)))]
 
 
-def _read(before: str, rest: re.Match[str]) -> Bar | None:
-    """Read the bar whose times begin at `rest`, from what stands before them."""
-    shown = before.rstrip()
-    cut = max(shown.rfind(" "), shown.rfind("|")) + 1
-    left, word = shown[:cut], shown[cut:]
-    place = _PLACE.fullmatch(word)
-    if place is None:
+@lru_cache(maxsize=shapes.MOST)
+def _places(shape: str) -> tuple[tuple["_Place", ...], bool]:
+    """Find the bars in lines of a shape, and whether their metrics have no other names in any of them."""
+    found: list[_Place] = []
+    start = 0
+    for rest in _REST.finditer(shape):
+        place = _place(shape, start, rest)
+        if place is not None and not shape.startswith("`", rest.end()):  # else prose quotes it
+            found.append(place)
+            start = rest.end()
+    return tuple(found), all(place.is_certain for place in found)
+
+
+def _place(shape: str, start: int, rest: re.Match[str]) -> "_Place | None":
+    """Find the parts of a bar whose times begin at `rest`; what stands before it begins at `start`."""
+    stop = start + len(shape[start : rest.start()].rstrip())
+    cut = max(shape.rfind(" ", start, stop), shape.rfind("|", start, stop), start - 1) + 1
+    count = _PLACE.fullmatch(shape, cut, stop)
+    if count is None:
         return None
-    return _bar(left, place, rest)
-
-
-def _bar(left: str, place: re.Match[str], rest: re.Match[str]) -> Bar:
-    words, is_fragment = _split_words(left.rstrip(), has_total=place["total"] is not None)
-    postfix, rate = rest["postfix"] or "", rest["rate"]
-    if "=" in rate:  # a bar without a rate
-        postfix, rate = f"{rate}, {postfix}", ""
-    shown = _postfix(postfix)
-    for name, value in _phrases(words):
-        shown.setdefault(name, value)
-    position, total = numbers.scaled(place["n"]) or 0, place["total"]
-    said = _WITHIN.search(words) if total is None else None
-    if said is not None:
-        # `Train Epoch: 0 [58/65 (88%)] Loss: 14.9: : 57it [...]`: the words know more than the bar
-        position, total = int(said["n"]), said["total"]
-    return Bar(
-        position=position,
-        total=None if total in (None, "?") else numbers.scaled(total),
-        words=words,
+    words, is_fragment = _split_words(shape[start:cut].rstrip(), has_total=count["total"] is not None)
+    has_rate = "=" not in rest["rate"]
+    metrics, is_certain, pairs = _metric_places(shape, rest, has_rate=has_rate)
+    return _Place(
+        words=(start + words[0], start + words[1]),
         is_fragment=is_fragment,
-        metrics=shown,
-        rate=dict(_rate(rate)),
-        is_lightning="v_num" in postfix,
+        position=count.span("n"),
+        has_count=count["total"] is not None,
+        total=count.span("total") if count["total"] not in (None, "?") else None,
+        metrics=metrics,
+        pairs=pairs,
+        rate=rest.span("rate") if has_rate else None,
+        is_lightning="v_num" in (rest["postfix"] or "") or (not has_rate and "v_num" in rest["rate"]),
+        is_certain=is_certain,
         end=rest.end(),
     )
 
 
-@lru_cache(maxsize=_MOST_WORDS)
-def _split_words(left: str, *, has_total: bool) -> tuple[str, bool]:
-    """Take the drawing off, and say whether its beginning is missing."""
+def _metric_places(
+    shape: str, rest: re.Match[str], *, has_rate: bool
+) -> tuple[tuple[numbers.Spelled, ...], bool, tuple[Span, ...]]:
+    """Find the metrics of a bar: `name=value` between commas, or else any pairs in the parts given."""
+    spans = [rest.span(part) for part in ("postfix",) if rest[part]]
+    if not has_rate:
+        spans.insert(0, rest.span("rate"))
+    found: list[numbers.Spelled] = []
+    is_certain = True
+    for start, stop in spans if any("=" in shape[slice(*span)] for span in spans) else ():
+        place = start
+        for piece in shape[start:stop].split(", "):
+            name, equals, value = piece.partition("=")
+            begin, end = place + len(name) + len(equals), place + len(piece)
+            if numbers.number(value) is not None:
+                found.append((name.strip(), begin, end, numbers.reader_of(value)))
+            is_certain = is_certain and shapes.is_name(shape, (place, place + len(name)))
+            place = end + len(", ")
+    kept = tuple(metric for metric in found if metric[0] not in _DROPPED)
+    return kept, is_certain, () if found else tuple(spans)
+
+
+def _bar(text: str, place: "_Place") -> Bar:
+    words = text[slice(*place.words)]
+    shown = numbers.values(text, place.metrics)
+    if place.pairs:
+        shown = _without_noise(numbers.pairs(", ".join(text[slice(*span)] for span in place.pairs)))
+    for name, value in _phrases(words):
+        shown.setdefault(name, value)
+    position, total = numbers.scaled(text[slice(*place.position)]) or 0, None
+    if place.total is not None:
+        total = numbers.scaled(text[slice(*place.total)])
+    said = None if place.has_count else _WITHIN.search(words)
+    if said is not None:
+        # `Train Epoch: 0 [58/65 (88%)] Loss: 14.9: : 57it [...]`: the words know more than the bar
+        position, total = int(said["n"]), numbers.scaled(said["total"])
+    return Bar(
+        position=position,
+        total=total,
+        words=words,
+        is_fragment=place.is_fragment,
+        metrics=shown,
+        rate=_rate(text[slice(*place.rate)]) if place.rate is not None else {},
+        is_lightning=place.is_lightning,
+        end=place.end,
+    )
+
+
+def _split_words(left: str, *, has_total: bool) -> tuple[Span, bool]:
+    """Find the words before a drawing, and say whether its beginning is missing."""
     if left.endswith("|"):
         left = left[: max(left.rfind("|", 0, len(left) - 1), 0)]
     percent = _PERCENT.search(left)
     if percent is not None:
-        return _last_words(left[: percent.end(1)]), False
-    return ("", True) if has_total else (_last_words(left), False)
+        return _last_words(left, percent.end(1)), False
+    return ((0, 0), True) if has_total else (_last_words(left, len(left)), False)
 
 
 def _rich(match: re.Match[str]) -> Bar:
@@ -201,24 +267,28 @@ def _rich(match: re.Match[str]) -> Bar:
         words=match["head"],
         is_fragment=False,
         metrics=_postfix(match["postfix"]),
-        rate=dict(_rate(match["rate"])),
+        rate=_rate(match["rate"]),
         is_lightning=True,
         is_rich=True,
         end=match.end(),
     )
 
 
-@lru_cache(maxsize=_MOST_WORDS)
-def _last_words(before: str) -> str:
-    """Take a bar's own words: text glued before them was printed by somebody else."""
-    shown = before[-_LONGEST_WORDS:].strip(_SPACES).removesuffix(":")
-    ended = list(_ENDED.finditer(shown))
-    return shown[ended[-1].end() if ended else 0 :].strip()
+def _last_words(text: str, stop: int) -> Span:
+    """Find a bar's own words, which end at `stop`: text glued before them was printed by somebody else."""
+    start = max(stop - _LONGEST_WORDS, 0)
+    start, stop = _stripped(text, start, stop, _SPACES)
+    stop -= text.endswith(":", start, stop)
+    ended = list(_ENDED.finditer(text, start, stop))
+    return _stripped(text, ended[-1].end() if ended else start, stop, None)
+
+
+def _stripped(text: str, start: int, stop: int, blanks: str | None) -> Span:
+    stop = start + len(text[start:stop].rstrip(blanks))
+    return stop - len(text[start:stop].lstrip(blanks)), stop
 
 
 def _postfix(text: str) -> dict[str, Number]:
-    if not text:
-        return {}
     found: dict[str, Number] = {}
     for piece in text.split(", ") if "=" in text else ():
         name, _, value = piece.partition("=")
@@ -247,14 +317,13 @@ def _phrases(words: str) -> tuple[tuple[str, Number], ...]:
     return tuple(found.items())
 
 
-@lru_cache(maxsize=_MOST_WORDS)
-def _rate(text: str) -> tuple[tuple[str, Number], ...]:
+def _rate(text: str) -> dict[str, Number]:
     match = _RATE.fullmatch(text)
     if match is None:
-        return ()
-    unit, value = match["unit"], match["value"]
+        return {}
+    value, unit = match.groups()
     given = numbers.scaled(value) if value[-1].isalpha() else numbers.number(value)
-    return () if given is None else ((unit, given),)
+    return {} if given is None else {unit: given}
 
 
 @lru_cache(maxsize=_MOST_WORDS)

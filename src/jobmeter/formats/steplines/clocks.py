@@ -6,6 +6,9 @@ clocks name no zone: where the line's arrival is known the zone follows from it,
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
+
+from jobmeter.formats.steplines import shapes
 
 _LOOKED_AT = 100
 _TIME = r"(?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?"
@@ -24,6 +27,11 @@ _CTIME = re.compile(
 )
 _HAS_TIME = re.compile(r":\d{2}:\d{2}")
 _EPOCH = re.compile(r"\s*\[?(?P<epoch>1\d{9}(?:\.\d{1,9})?)\]?(?=[\s:,|])")
+_ANY_EPOCH = re.compile(_EPOCH.pattern.replace("1", r"\d", 1))
+_ANY_YEAR = tuple(
+    re.compile(pattern.pattern.replace("(?:19|20)", r"\d\d")) for pattern in (_YEAR_FIRST, _YEAR_LAST, _CTIME)
+)
+"""The same of lines in which a zero stands for every digit."""
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -45,7 +53,7 @@ _MONTHS = {
     )
     for name in names.split()
 }
-_DECEMBER = 12
+_DECEMBER, _HOURS, _SIXTY = 12, 24, 60
 _QUARTER_HOUR = 900.0
 _AHEAD_SECONDS = 2.0
 _DAY_SECONDS = 86_400.0
@@ -55,38 +63,50 @@ _FARTHEST_ZONE = 14 * 3600.0
 def read(text: str) -> tuple[float, bool] | None:
     """Read a line's moment as seconds since the epoch, and whether it said its zone."""
     head = text[:_LOOKED_AT]
+    if not _may_tell(shapes.zeroed_bytes(head)):
+        return None
     found = _EPOCH.match(head)
     if found is not None:
         return float(found["epoch"]), True
-    if not _HAS_TIME.search(head):
-        return None
     for pattern in (_YEAR_FIRST, _YEAR_LAST, _CTIME):
         found = pattern.search(head)
         if found is not None:
-            return _moment(found.groupdict())
+            return _moment(found)
     return None
 
 
-def _moment(parts: dict[str, str | None]) -> tuple[float, bool] | None:
-    month, day = int(parts.get("month") or 0), int(parts["day"] or 0)
-    if parts.get("name"):
-        month = _MONTHS.get(str(parts["name"])[:3].lower(), 0)
+@lru_cache(maxsize=shapes.MOST)
+def _may_tell(shape: bytes) -> bool:
+    """Tell whether lines may say a moment whose heads have this shape."""
+    head = shape.decode("utf-8", "surrogatepass")
+    return bool(_ANY_EPOCH.match(head)) or bool(
+        _HAS_TIME.search(head) and any(pattern.search(head) for pattern in _ANY_YEAR)
+    )
+
+
+def _moment(found: re.Match[str]) -> tuple[float, bool] | None:
+    parts = found.groupdict()
+    month, day = int(parts.get("month") or 0), int(parts["day"])
+    if "name" in parts:
+        month = _MONTHS.get(parts["name"][:3].lower(), 0)
     if month > _DECEMBER:
         month, day = day, month  # 17/06/2025: the day came first
-    try:
-        moment = datetime(
-            int(parts["year"] or 0),
-            month,
-            day,
-            int(parts["hour"] or 0),
-            int(parts["minute"] or 0),
-            int(parts["second"] or 0),
-            tzinfo=_zone(parts.get("zone")),
-        )
-    except ValueError:
+    hour, minute, second = int(parts["hour"]), int(parts["minute"]), int(parts["second"])
+    midnight = _midnight(int(parts["year"]), month, day, parts["zone"])
+    if midnight is None or hour >= _HOURS or minute >= _SIXTY or second >= _SIXTY:
         return None  # digits in the shape of a date
-    fraction = parts.get("fraction")
-    return moment.timestamp() + (float(f"0.{fraction}") if fraction else 0.0), bool(parts.get("zone"))
+    fraction = parts["fraction"]
+    moment = midnight + (hour * _SIXTY + minute) * _SIXTY + second
+    return moment + (float(f"0.{fraction}") if fraction else 0.0), bool(parts["zone"])
+
+
+@lru_cache(maxsize=shapes.MOST)
+def _midnight(year: int, month: int, day: int, zone: str | None) -> float | None:
+    """Say when a day began; None where there is no such day."""
+    try:
+        return datetime(year, month, day, tzinfo=_zone(zone)).timestamp()
+    except ValueError:
+        return None
 
 
 def _zone(name: str | None) -> timezone:

@@ -20,6 +20,11 @@ _PIPELINE = re.compile(
 _IN_GIGABYTES = re.compile(rf"(?P<name>\w+)=(?P<value>{numbers.NUMBER})(?P<unit>GB)?")
 
 
+def may_be(shape: str) -> bool:
+    """Tell whether lines of a shape may be of this family."""
+    return "skipped=" in shape or "SamplesPerSec=" in shape or "iter time" in shape
+
+
 def parse(text: str, _memory: Memory) -> Row | None:
     """Read a progress, timer or pipeline line."""
     found = _PROGRESS.search(text) if "skipped=" in text else None

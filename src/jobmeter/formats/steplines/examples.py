@@ -55,6 +55,15 @@ _ICEFALL = re.compile(
 """The loss of the batch, and beside it that of the last ones, which is passed over."""
 _CLU = re.compile(r"logging_writer\.py:\d+\] \[(?P<step>\d+)\] (?P<rest>\S+=.*)")
 """What trainings with JAX print through CLU."""
+_SEARCHED = (_TRAIN, _TEST, _WORDS, _WORDS_END, _CYCLEGAN, _ICEFALL, _CLU)
+_WHOLE = (_QUICKSTART, _TEST_ERROR, _TUTORIAL, _DARKNET)
+
+
+def may_be(shape: str) -> bool:
+    """Tell whether lines of a shape may be of this family."""
+    return any(pattern.search(shape) for pattern in _SEARCHED) or any(
+        pattern.fullmatch(shape) for pattern in _WHOLE
+    )
 
 
 def parse(text: str, memory: Memory) -> Row | None:

@@ -21,6 +21,11 @@ _BARRED = re.compile(rf"\|\s*(?P<name>\w+) (?P<value>{numbers.NUMBER})(?=\s|$)",
 _UPDATES = ("num_updates", "train_num_updates", "valid_num_updates", "test_num_updates")
 
 
+def may_be(shape: str) -> bool:
+    """Tell whether lines of a shape may be of this family."""
+    return "epoch" in shape and bool(_OLD.match(shape) or _JSON.search(shape) or _SIMPLE.search(shape))
+
+
 def parse(text: str, memory: Memory) -> Row | None:
     """Read a row of the json or the simple log format."""
     if "epoch" not in text:

@@ -20,6 +20,11 @@ _LONGEST = 8_000
 _MANY = 3
 
 
+def may_be(shape: str) -> bool:
+    """Tell whether lines of a shape may say where training stands, or announce an epoch."""
+    return len(shape) <= _LONGEST and (loggers.may_be_heading(shape) or plainlines.may_say(shape))
+
+
 def parse(text: str, memory: Memory) -> Row | None:
     """Read a line that says where training stands and how well it does."""
     if len(text) > _LONGEST or loggers.note_heading(text, memory):
@@ -29,7 +34,7 @@ def parse(text: str, memory: Memory) -> Row | None:
         return None
     if said.is_of_split and _is_batch(text, said, memory):
         return None
-    metrics = numbers.numeric((name, text[start:stop]) for name, (start, stop) in said.values)
+    metrics = numbers.values(text, said.values)
     phase = Phase.EVAL if said.is_evaluation else Phase.TRAIN
     row = _of_step(text, said, metrics, memory) or _of_epoch(text, said, metrics, memory)
     if row is not None:

@@ -2,6 +2,9 @@
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
+
+import msgspec
 
 from jobmeter.formats.steplines import clocks, numbers
 from jobmeter.formats.steplines.row import Memory, Number, Phase, Row, step_over_epochs
@@ -40,6 +43,12 @@ _CODE = ("=", "(", '"', "'")
 _FIRST_MOMENT = 1e9
 _MILLISECONDS = 1e11
 _LAST_MOMENT = 1e14
+_MOST_NAMES = 256
+
+
+def may_be(shape: str) -> bool:
+    """Tell whether lines of a shape may be of this family."""
+    return shape.rstrip().endswith("}") and '{"' in shape
 
 
 def parse(text: str, memory: Memory) -> Row | None:
@@ -48,11 +57,8 @@ def parse(text: str, memory: Memory) -> Row | None:
     end = text.rfind("}")
     if start < 0 or end < start or text[end + 1 :].strip() or text[:start].rstrip().endswith(_CODE):
         return None
-    try:
-        given = json.loads(text[start : end + 1])
-    except (ValueError, RecursionError):
-        return None  # braces, but no JSON
-    if not isinstance(given, dict):
+    given = _object(text[start : end + 1])
+    if given is None:
         return None
     clock, moment = _moment(given)
     metrics = {
@@ -60,7 +66,8 @@ def parse(text: str, memory: Memory) -> Row | None:
         for name, value in numbers.numeric(_flat(given)).items()
         if name not in _NO_METRIC and name != clock
     }
-    if not any(meanings.is_loss(name) or _is_shown(name) for name in metrics):
+    shows, is_evaluation = _kind(tuple(metrics))
+    if not shows:
         return None
     if given.get("mode") in ("val", "eval"):
         named = {name if meanings.is_evaluation(name) else f"val/{name}": metrics[name] for name in metrics}
@@ -68,7 +75,7 @@ def parse(text: str, memory: Memory) -> Row | None:
     step = _step(given, memory)
     if step is None:
         return None
-    phase = Phase.EVAL if all(map(meanings.is_evaluation, metrics)) else Phase.TRAIN
+    phase = Phase.EVAL if is_evaluation else Phase.TRAIN
     return Row(
         metrics=metrics,
         step=step,
@@ -77,6 +84,26 @@ def parse(text: str, memory: Memory) -> Row | None:
         timestamp=moment,
         rank=numbers.whole(given.get("rank")),
     )
+
+
+def _object(text: str) -> dict[object, object] | None:
+    """Read an object; None where there are braces, but no JSON."""
+    try:
+        given: object = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        # Python's own reader takes NaN, and is ten times slower
+        try:
+            given = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+    return given if isinstance(given, dict) else None
+
+
+@lru_cache(maxsize=_MOST_NAMES)
+def _kind(names: tuple[str, ...]) -> tuple[bool, bool]:
+    """Tell whether metrics are of a training, and whether all of them are of an evaluation."""
+    shows = any(meanings.is_loss(name) or _is_shown(name) for name in names)
+    return shows, all(map(meanings.is_evaluation, names))
 
 
 def _step(given: dict[object, object], memory: Memory) -> int | None:

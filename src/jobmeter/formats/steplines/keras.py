@@ -21,6 +21,13 @@ _METRIC = re.compile(
 )
 
 
+def may_be(shape: str) -> bool:
+    """Tell whether lines of a shape may be of this family."""
+    if " - " not in shape:
+        return _EPOCH.fullmatch(shape) is not None
+    return bool(_EPOCH.fullmatch(shape) or _LINE.fullmatch(shape) or _BAR.search(shape))
+
+
 def parse(text: str, memory: Memory) -> Row | None:
     """Read a bar with metrics; an epoch line is remembered."""
     epoch = _EPOCH.fullmatch(text)

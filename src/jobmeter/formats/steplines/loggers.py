@@ -46,6 +46,11 @@ def note_heading(text: str, memory: Memory) -> bool:
     return True
 
 
+def may_be_heading(shape: str) -> bool:
+    """Tell whether lines of a shape announce an epoch."""
+    return len(shape) <= _LONGEST_HEADING and "poch" in shape.lower() and _heading(shape) is not None
+
+
 @lru_cache(maxsize=shapes.MOST)
 def _heading(shape: str) -> tuple[shapes.Span, shapes.Span | None] | None:
     start = len(shape) - len(message(shape))

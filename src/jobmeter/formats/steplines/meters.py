@@ -5,8 +5,9 @@ result of the whole test (` * Acc@1 70.3 Acc@5 89.9`) belongs to the step before
 """
 
 import re
+from functools import lru_cache
 
-from jobmeter.formats.steplines import numbers
+from jobmeter.formats.steplines import numbers, shapes
 from jobmeter.formats.steplines.row import Memory, Number, Phase, Row, step_in_epochs
 
 _HEAD = re.compile(
@@ -27,6 +28,12 @@ _METER = re.compile(
 _CLOCK = re.compile(r"\beta:?\s+(?:\d+ days?, )?[\d:]+\s*", re.IGNORECASE)
 _MEAN_AT_LEAST = 1
 _LONGEST = 2_000
+
+
+def may_be(shape: str) -> bool:
+    """Tell whether lines of a shape may be of this family."""
+    # a zero stands for the one of `Acc@1`
+    return "* Acc@0" in shape or bool(_HEAD.search(shape) or _BRACKETS.match(shape))
 
 
 def parse(text: str, memory: Memory) -> Row | None:
@@ -52,12 +59,24 @@ def _row(found: re.Match[str], memory: Memory) -> Row | None:
 
 
 def _meters(text: str) -> tuple[dict[str, Number], int]:
-    metrics: dict[str, Number] = {}
+    shown = text[:_LONGEST]
+    places, with_mean, is_certain = _places(shapes.of(shown))
+    if not is_certain:
+        places, with_mean, _ = _places.__wrapped__(shown)
+    return numbers.values(shown, places), with_mean
+
+
+@lru_cache(maxsize=shapes.MOST)
+def _places(shape: str) -> tuple[tuple[numbers.Spelled, ...], int, bool]:
+    """Find the meters in lines of a shape, how many show a mean, and whether their names are the same in all."""
+    places: list[numbers.Spelled] = []
     with_mean = 0
-    for meter in _METER.finditer(text[:_LONGEST]):
-        value = numbers.number(meter["value"])
-        if value is None:
+    is_certain = True
+    for meter in _METER.finditer(shape):
+        if numbers.number(meter["value"]) is None:
             continue
-        metrics[numbers.with_unit(meter["name"].strip(), meter["unit"])] = value
+        name = numbers.with_unit(meter["name"].strip(), meter["unit"])
+        places.append((name, *meter.span("value"), numbers.reader_of(meter["value"])))
         with_mean += meter["mean"] is not None
-    return metrics, with_mean
+        is_certain = is_certain and shapes.is_name(shape, meter.span("name"))
+    return tuple(places), with_mean, is_certain

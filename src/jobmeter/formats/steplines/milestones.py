@@ -13,7 +13,7 @@ _STEP = re.compile(r"^(?P<what>Starting|Finished) Step #(?P<number>\d+)(?: - \"(
 
 def parse(text: str) -> dict[str, object] | None:
     """Read a milestone's details; None where the line is none."""
-    found = _MARK.search(text)
+    found = _MARK.search(text) if "%]" in text else None
     if found is not None:
         return {
             "percent": float(found["percent"]),

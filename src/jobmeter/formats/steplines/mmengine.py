@@ -23,6 +23,11 @@ _LONGEST = 4_000
 _TIMES = frozenset(("time", "data_time", "memory", "eta"))
 
 
+def may_be(shape: str) -> bool:
+    """Tell whether lines of a shape may be of this family."""
+    return any(pattern.search(shape) for pattern in (_NEW, _OLD_ITER, _OLD))
+
+
 def parse(text: str, memory: Memory) -> Row | None:
     """Read a line of training or the result of a validation."""
     if "Epoch" not in text and "Iter" not in text:

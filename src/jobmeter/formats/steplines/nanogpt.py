@@ -32,6 +32,13 @@ _NAMES = {
 """What the abbreviations of the log files mean."""
 
 
+def may_be(shape: str) -> bool:
+    """Tell whether lines of a shape may be of this family."""
+    if "loss" not in shape:
+        return bool(_LLMC.fullmatch(shape) or _PLAIN.fullmatch(shape.rstrip()))
+    return any(pattern.search(shape) for pattern in (_ITERATION, _EVALUATION, _SPEEDRUN))
+
+
 def parse(text: str, _memory: Memory) -> Row | None:
     """Read an iteration, an evaluation, or a line of a speedrun."""
     if "loss" not in text:

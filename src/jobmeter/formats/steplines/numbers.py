@@ -6,7 +6,7 @@ that was printed. A time that is `nan` was not measured, whatever the tool print
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from jobmeter.formats.steplines import shapes
@@ -24,6 +24,7 @@ _SUFFIX = {"%": "_percent", "s": "_s", "sec": "_s", "ms": "_ms", "us": "_us"}
 _SPEEDS = frozenset(("throughput", "speed", "rate", "perf", "ips"))
 _MOST_DIGITS = 300
 _SPELLED = re.compile(NUMBER, re.IGNORECASE)
+_FRACTION = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=e))(?:e[-+]?[0-9]+)?", re.IGNORECASE)
 LONGEST = 4_000
 """Nobody prints that many metrics; longer texts cost more than they hold."""
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -33,6 +34,10 @@ PAIR = re.compile(
     rf"(?P<value>{NUMBER})\s?(?P<unit>{UNIT})?(?![\w.]*[\w]|[,:]\d)",
     re.IGNORECASE,
 )
+
+
+Spelled = tuple[str, int, int, Callable[[str], "Number | None"]]
+"""A metric's name, where its value stands, and what reads a value that is written so."""
 
 
 def number(text: object) -> Number | None:
@@ -45,6 +50,11 @@ def number(text: object) -> Number | None:
 
 
 def _spelled(word: str) -> Number | None:
+    if "." in word and "," not in word and "_" not in word:
+        try:
+            return float(word)
+        except ValueError:
+            return None
     digits = word[1:] if word.startswith(("-", "+")) else word
     if digits.isdecimal() and len(digits) <= _MOST_DIGITS:
         return int(word)
@@ -60,6 +70,8 @@ def _spelled(word: str) -> Number | None:
 
 def whole(text: object) -> int | None:
     """Read a whole number, also one written with thousands separators or a decimal point."""
+    if isinstance(text, str) and text.isdecimal() and len(text) <= _MOST_DIGITS:
+        return int(text)
     given = number(text.replace(",", "") if isinstance(text, str) else text)
     if given is None or not math.isfinite(given) or given != int(given):
         return None
@@ -98,29 +110,40 @@ def pairs(text: str) -> dict[str, Number]:
 
 def matched(pattern: re.Pattern[str], text: str) -> dict[str, Number]:
     """Read all that a pattern finds: groups `name` and `value`, and `unit` where it has one."""
+    found, is_certain = _found(pattern, shapes.of(text))
+    return values(text, found if is_certain else _found.__wrapped__(pattern, text)[0])
+
+
+def values(text: str, places: Iterable[Spelled]) -> dict[str, Number]:
+    """Read the values that stand in a text."""
     found: dict[str, Number] = {}
-    for name, start, stop in places(pattern, text):
-        value = number(text[start:stop])
-        if value is not None and not is_unmeasured(name, value):
+    for name, start, stop, read in places:
+        value = read(text[start:stop])
+        if value is not None:
             found[name] = value
     return found
 
 
-def places(pattern: re.Pattern[str], text: str) -> tuple[tuple[str, int, int], ...]:
-    """Find the names that a pattern matches, and where their values stand."""
-    places, is_certain = _places(pattern, shapes.of(text))
-    return places if is_certain else _places.__wrapped__(pattern, text)[0]
+def reader_of(shape: str) -> Callable[[str], Number | None]:
+    """Choose what reads all numbers that are written in one way, the quickest first."""
+    word = shape.strip()
+    if word.isascii() and word.removeprefix("-").isdecimal() and len(word) <= _MOST_DIGITS:
+        return int
+    return float if _FRACTION.fullmatch(word) else number
 
 
 @lru_cache(maxsize=shapes.MOST)
-def _places(pattern: re.Pattern[str], shape: str) -> tuple[tuple[tuple[str, int, int], ...], bool]:
+def _found(pattern: re.Pattern[str], shape: str) -> tuple[tuple[Spelled, ...], bool]:
+    """Find the names that a pattern matches, and where their values stand; whether that holds for all of a shape."""
     matches = list(pattern.finditer(shape))
     has_unit = "unit" in pattern.groupindex
-    names = (with_unit(match["name"].strip(), match["unit"] if has_unit else None) for match in matches)
-    return (
-        tuple((name, *match.span("value")) for name, match in zip(names, matches, strict=True)),
-        all(shapes.is_name(shape, match.span("name")) for match in matches),
-    )
+    places: list[Spelled] = []
+    for match in matches:
+        name = with_unit(match["name"].strip(), match["unit"] if has_unit else None)
+        value = number(match["value"])
+        if value is not None and not is_unmeasured(name, value):
+            places.append((name, *match.span("value"), reader_of(match["value"])))
+    return tuple(places), all(shapes.is_name(shape, match.span("name")) for match in matches)
 
 
 def numeric(items: Iterable[tuple[object, object]]) -> dict[str, Number]:

@@ -114,7 +114,7 @@ class Place:
 class Said:
     """What lines of one shape say, and where."""
 
-    values: tuple[tuple[str, Span], ...]
+    values: tuple[numbers.Spelled, ...]
     is_evaluation: bool
     is_of_split: bool
     """The whole line is about data held back: a step in it may be a batch of them."""
@@ -137,6 +137,16 @@ def read(text: str) -> Said | None:
     return said if is_certain else _said.__wrapped__(text)[0]
 
 
+def may_say(shape: str) -> bool:
+    """Tell whether lines may tell a result that are this one, with a zero for every digit."""
+    if _CODE.search(shape):
+        return False
+    rest = _Rest(shape)
+    rest.replace(_CALLER, "")
+    # of what stands between commas only names that are known count, and a name may be known by its digit
+    return bool(_values(rest.text) or _fields(rest.text, ","))
+
+
 @lru_cache(maxsize=shapes.MOST)
 def _said(shape: str) -> tuple[Said | None, bool]:
     if _CODE.search(shape):
@@ -146,17 +156,17 @@ def _said(shape: str) -> tuple[Said | None, bool]:
     values = _values(rest.text)
     if not any(map(_is_result, values)):
         return None, True
-    spans = tuple((name, rest.origin(found.value)) for name, found in values.items())
+    spans = [(name, rest.origin(found.value)) for name, found in values.items()]
     is_certain = all(shapes.is_name(shape, rest.origin(found.name)) for found in values.values())
     is_evaluation = _is_evaluation(rest.text, values)
     rest.cut(len(rest.text) - len(loggers.message(rest.text)))
     rest.replace(_BLANKS, " ")
     split = _split(rest.text)
     if split is not None:
-        spans = tuple((_of_split(name, split), span) for name, span in spans)
+        spans = [(_of_split(name, split), span) for name, span in spans]
     rank = _RANK.search(rest.text)
     said = Said(
-        values=spans,
+        values=tuple((name, *span, numbers.reader_of(shape[slice(*span)])) for name, span in spans),
         is_evaluation=is_evaluation or split is not None,
         is_of_split=split is not None,
         step=_place(_STEP, rest),

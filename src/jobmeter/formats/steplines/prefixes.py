@@ -15,6 +15,8 @@ _RANKS = re.compile(
     r"|(?P<srun>\d{1,5}): (?!-?[\d.nai]+, -?[\d.nai]+ avg)"  # srun -l; darknet begins its lines with the step
     r")\s*"
 )
+_FIRST = "[Rr"
+"""With one of these, or a digit, every launcher's prefix begins."""
 _WITHIN = re.compile(r"\[[Rr]ank[ -](?P<rank>\d{1,6})(?:/\d+)?\]")
 _NOISE = re.compile(
     r"(?:Step #\d+(?: - \"[^\"]*\")?: ?"  # Cloud Build
@@ -29,7 +31,8 @@ def split(text: str) -> tuple[int | None, str]:
     if text[:1] in "S#(":
         noise = _NOISE.match(text)
         text = text[noise.end() :] if noise else text
-    found = _RANKS.match(text)
+    first = text.lstrip()[:1]
+    found = _RANKS.match(text) if first in _FIRST or first.isdecimal() else None
     if found is not None:
         rank = next(value for value in found.groups() if value is not None)
         return int(rank), text[found.end() :]

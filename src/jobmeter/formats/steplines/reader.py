@@ -22,6 +22,7 @@ from jobmeter.formats.steplines import (
     ultralytics,
 )
 from jobmeter.formats.steplines.bars import Bar
+from jobmeter.formats.steplines.families import Families
 from jobmeter.formats.steplines.held import Draft
 from jobmeter.formats.steplines.row import Memory, Number, Phase, Row
 from jobmeter.formats.steplines.segments import Piece
@@ -29,7 +30,6 @@ from jobmeter.model.view import Event, Step
 
 Arrival = Callable[[int], float | None]
 """When the byte at an offset of the stream had arrived, on the wall clock; None where nobody knows."""
-Parser = Callable[[str, Memory], Row | None]
 
 _LONGEST_LINE = 16_384
 """Longer lines are searched for bars only."""
@@ -70,12 +70,12 @@ class Reader:
 
     def __init__(
         self,
-        parsers: dict[str, Parser],
+        families: Families,
         state: dict[str, object] | None = None,
         *,
         bars_of: "Reader | None" = None,
     ) -> None:
-        self._parsers = parsers
+        self._families = families
         self._state = held.unpack(state)
         self._splitter = segments.Splitter(
             self._state.consumed,
@@ -117,8 +117,10 @@ class Reader:
         """Read on: data begins at a byte offset of the stream; `final` says that nothing follows."""
         self._arrived_at = arrived_at
         self._splitter.feed(data, offset)
-        for piece in self._splitter.pieces(self._wants_all, final=final):
-            self._numbers.release(before=piece.start)
+        waiting = self._state.waiting
+        for piece in self._splitter.pieces(self._expecting, final=final):
+            if waiting:
+                self._numbers.release(before=piece.start)
             self._read(_Line(piece, self._state.memories, self._fresh))
         self._numbers.release(before=self.consumed)
         if final:
@@ -137,26 +139,29 @@ class Reader:
         self._state.after_blank = self._splitter.after_blank
         return held.pack(self._state)
 
-    def _wants_all(self) -> bool:
-        return bool(self._expecting)
-
     def _read(self, line: _Line) -> None:
         if not line.is_readable():
             return
         memory = line.memory
-        memory.expects = max(memory.expects - 1, 0)
-        closed = aitoolkit.close(line.text, memory)
+        if memory.expects:
+            memory.expects -= 1
+        closed = aitoolkit.close(line.text, memory) if memory.timers else None
         if closed is not None:
             self._keep("aitoolkit", closed, line)
         self._read_line(line)
-        if memory is self._fresh and memory != _NOTHING:
-            self._state.memories[line.who] = memory
-        if self._state.memories.get(line.who) is self._fresh:
-            self._fresh = Memory()
+        if memory is self._fresh:
+            self._remember(line.who, memory)
         if memory.expects:
             self._expecting.add(line.who)
         elif self._expecting:
             self._expecting.discard(line.who)
+
+    def _remember(self, who: str, memory: Memory) -> None:
+        """Keep the memory of a rank of which something is known now."""
+        if memory != _NOTHING:
+            self._state.memories[who] = memory
+        if self._state.memories.get(who) is memory:
+            self._fresh = Memory()
 
     def _read_line(self, line: _Line) -> None:
         details = milestones.parse(line.text) if line.piece.may_be_milestone else None
@@ -181,12 +186,13 @@ class Reader:
 
     def _read_words(self, line: _Line) -> None:
         """Read what stands behind the bars of a line, or all of one without bars."""
-        line.memory.wrapped = bars.unfinished(line.text) or line.memory.wrapped
+        if "%" in line.text:
+            line.memory.wrapped = bars.unfinished(line.text) or line.memory.wrapped
         # backticks quote a line of a log; no tool prints its own between them
         if len(line.text) > _LONGEST_LINE or not line.text.strip() or "`" in line.text:
             return
         line.text, is_odd = text.tamed(line.text)
-        for name, parse in self._parsers.items():
+        for name, parse in self._families.of(line.text):
             row = None if is_odd and name not in _OF_OBJECTS else parse(line.text, line.memory)
             if row is not None:
                 self._keep(name, row, line)
@@ -198,16 +204,18 @@ class Reader:
         words = line.text[:_LONGEST_REMEMBERED]
         if _is_told_again(words, row, memory):
             return  # a logger and a print say the same
-        memory.last_row, memory.last_row_at = words, _place(memory)
+        memory.last_row = words
         self.last_row_end = line.piece.end
         memory.is_over = row.phase is not Phase.TRAIN and (memory.is_over or row.phase is Phase.SUMMARY)
         if row.phase is Phase.SUMMARY:
+            memory.last_row_at = _place(memory)
             self._numbers.pass_over_row()
             self.reached_end = True
             self._tell("summary", dict(row.metrics), line)
             return
         draft = self._draft(family, row, line)
         if row.is_numbered_by_bar:
+            memory.last_row_at = _place(memory)
             self._state.memories[line.who] = memory
             self._numbers.wait(draft, row.phase, line.who, line.piece)
             return

@@ -7,14 +7,16 @@ is cut, so that a hundred megabytes of it need no more memory than one piece.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from jobmeter.formats.steplines import happenings
+from jobmeter.formats.steplines.shapes import Span
 
 LONGEST_BYTES = 65_536
 _BLOCK_BYTES = 8_192
 _MOVES = re.compile(rb"(?:\x1b\[[0-9;]*[A-Za-z])+")
+_SEPARATORS = (b"\r", b"\n")
 _SEPARATOR = re.compile(rb"[\r\n]")
 _ROW_WORDS = (
     b"loss",
@@ -48,8 +50,7 @@ _WIDE_BLANK = 8
 _RETURN = 0x0D
 
 
-@dataclass(slots=True)
-class Piece:
+class Piece(NamedTuple):
     """One line, or one drawing of a redrawn one."""
 
     raw: bytes
@@ -102,8 +103,8 @@ class Splitter:
         del self._tail[offset - self.consumed :]
         self._tail += data
 
-    def pieces(self, wants_all: Callable[[], bool], *, final: bool) -> Iterator[Piece]:
-        """Give the pieces that ended and may matter; all of them while the reader wants all."""
+    def pieces(self, expecting: Collection[str], *, final: bool) -> Iterator[Piece]:
+        """Give the pieces that ended and may matter; all of them while ranks are expecting more."""
         held = bytes(self._tail)
         ended = max(held.rfind(b"\n"), held.rfind(b"\r")) + 1
         first = self.consumed
@@ -111,97 +112,112 @@ class Splitter:
         while position < ended:
             separator = _SEPARATOR.search(held, position + _BLOCK_BYTES, ended)
             stop = separator.end() if separator else ended
-            yield from self._block(held[position:stop], first + position, wants_all)
+            yield from self._block(held[position:stop], first + position, expecting)
             position = stop
-        yield from self._unended(held[ended:], first + ended, wants_all, final=final)
+        yield from self._unended(held[ended:], first + ended, expecting, final=final)
 
-    def _block(self, block: bytes, offset: int, wants_all: Callable[[], bool]) -> Iterator[Piece]:
+    def _block(self, block: bytes, offset: int, expecting: Collection[str]) -> Iterator[Piece]:
         lines = _Lines(block)
-        position = 0
+        known = self.after_return, self.after_blank
+        line = 0
         while True:
-            if not wants_all():
-                position = lines.next_marked(position)
+            if not expecting:
+                line = lines.next_marked(line)
+            position, stop = lines.span(line)
             if position >= len(block):
                 break
-            stop = lines.stop(position)
-            raw = block[position:stop]
-            if len(raw) > LONGEST_BYTES:
-                yield from self._cut(raw, offset, block, position, wants_all)
+            if stop - position > LONGEST_BYTES:
+                yield from self._cut(block[position:stop], offset, block, position, expecting)
             else:
-                is_row = position in lines.rows or wants_all()
-                is_milestone = position in lines.milestones
+                is_row = line in lines.rows or bool(expecting)
+                is_milestone = line in lines.milestones
                 if is_row or is_milestone:
-                    known = self.after_return, self.after_blank
+                    raw = block[position:stop]
                     yield Piece(raw, offset + position, is_row, is_milestone, block, position, *known)
-            position = stop + 1
+            line += 1
         self.after_blank = _is_wiped(block, known=self.after_blank)
         self.after_return = block.endswith(b"\r")
 
     def _unended(
-        self, rest: bytes, offset: int, wants_all: Callable[[], bool], *, final: bool
+        self, rest: bytes, offset: int, expecting: Collection[str], *, final: bool
     ) -> Iterator[Piece]:
         """Keep the beginning of a line until the rest of it comes, unless it is too long for any line."""
         whole = len(rest) if final else (len(rest) - 1) // LONGEST_BYTES * LONGEST_BYTES
-        yield from self._cut(rest[: max(whole, 0)], offset, b"", 0, wants_all)
+        yield from self._cut(rest[: max(whole, 0)], offset, b"", 0, expecting)
         self.consumed = offset + max(whole, 0)
         self._tail = bytearray(rest[max(whole, 0) :])
 
     def _cut(
-        self, raw: bytes, offset: int, block: bytes, position: int, wants_all: Callable[[], bool]
+        self, raw: bytes, offset: int, block: bytes, position: int, expecting: Collection[str]
     ) -> Iterator[Piece]:
         """Give one line, in parts where it is too long."""
         known = self.after_return, self.after_blank
         for start in range(0, len(raw), LONGEST_BYTES):
             part = raw[start : start + LONGEST_BYTES]
             lines = _Lines(part)
-            is_row, is_milestone = bool(lines.rows) or wants_all(), bool(lines.milestones)
+            is_row, is_milestone = bool(lines.rows) or bool(expecting), bool(lines.milestones)
             if is_row or is_milestone:
                 place = offset + position + start
                 yield Piece(part, place, is_row, is_milestone, block, position, *known)
 
 
 class _Lines:
-    """The lines of a block that hold a word, by where they begin."""
+    """The lines of a block, by their number, and which of them hold a word."""
 
     def __init__(self, block: bytes) -> None:
         self._block = block
         self._lower = block.lower()
         self._ends: list[int] = []
-        self.rows = {start for word in _ROW_WORDS for start, _ in self._holding(word)}
-        self.rows |= {
-            start for word in _TERSE_WORDS for start, at in self._holding(word) if self._is_terse(start, at)
-        }
-        self.milestones = {start for word in _MILESTONE_WORDS for start, _ in self._holding(word)}
+        self.rows: set[int] = set()
+        for word in _ROW_WORDS:
+            self._mark(word, self.rows)
+        for word in _TERSE_WORDS:
+            self._mark_terse(word)
+        self.milestones: set[int] = set()
+        for word in _MILESTONE_WORDS:
+            self._mark(word, self.milestones)
         self._marked = sorted(self.rows | self.milestones)
 
-    def _holding(self, word: bytes) -> Iterator[tuple[int, int]]:
-        """Find the lines with a word: where each begins, and where the first such word in it stands."""
+    def _mark(self, word: bytes, found: set[int]) -> None:
+        """Find the lines with a word."""
+        find = self._lower.find
+        at = find(word)
+        if at < 0:
+            return
+        ends = self._line_ends()
+        # behind a separator at the end of the block no line stands
+        if len(found) >= len(ends) - self._block.endswith(_SEPARATORS):
+            return
+        while at >= 0:
+            line = bisect_left(ends, at)
+            found.add(line)
+            at = find(word, ends[line])
+
+    def _mark_terse(self, word: bytes) -> None:
         at = self._lower.find(word)
         while at >= 0:
             line = bisect_left(self._line_ends(), at)
-            yield (self._ends[line - 1] + 1 if line else 0), at
-            at = self._lower.find(word, self._ends[line])
+            start, stop = self.span(line)
+            if self._lower[start:at].isdigit() and _TERSE.fullmatch(self._lower, start, stop):
+                self.rows.add(line)
+            at = self._lower.find(word, stop)
 
     def _line_ends(self) -> list[int]:
         if not self._ends:
             self._ends = [*(found.start() for found in _SEPARATOR.finditer(self._block)), len(self._block)]
         return self._ends
 
-    def _is_terse(self, start: int, at: int) -> bool:
-        return (
-            self._lower[start:at].isdigit()
-            and _TERSE.fullmatch(self._lower, start, self.stop(start)) is not None
-        )
+    def next_marked(self, line: int) -> int:
+        """Give the next line with a word, from one on; one behind the last where none has."""
+        place = bisect_left(self._marked, line)
+        return self._marked[place] if place < len(self._marked) else len(self._line_ends())
 
-    def next_marked(self, position: int) -> int:
-        """Say where the next line with a word begins, from a position on; the end of the block where none does."""
-        place = bisect_left(self._marked, position)
-        return self._marked[place] if place < len(self._marked) else len(self._block)
-
-    def stop(self, position: int) -> int:
-        """Say where the line ends that begins at a position."""
+    def span(self, line: int) -> Span:
+        """Say where a line begins and ends; one that is not there begins at the end."""
         ends = self._line_ends()
-        return ends[bisect_left(ends, position)]
+        if line >= len(ends):
+            return len(self._block), len(self._block)
+        return (ends[line - 1] + 1 if line else 0), ends[line]
 
 
 def _is_wiped(block: bytes, *, known: bool) -> bool:

@@ -23,6 +23,15 @@ _CATBOOST = re.compile(
 _TAB = "]\t"
 
 
+def may_be(shape: str) -> bool:
+    """Tell whether lines of a shape may be of this family."""
+    if "\tlearn: " in shape:
+        return True
+    if _TAB not in shape and not shape.startswith("["):
+        return False
+    return bool(_ROUND.fullmatch(shape) or _ROUND.fullmatch(loggers.message(shape)))
+
+
 def parse(text: str, memory: Memory) -> Row | None:
     """Read one round."""
     found = _CATBOOST.fullmatch(text) if "\tlearn: " in text else None

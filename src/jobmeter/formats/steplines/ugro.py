@@ -15,6 +15,11 @@ _HEAD = re.compile(
 )
 
 
+def may_be(shape: str) -> bool:
+    """Tell whether lines of a shape may be of this family."""
+    return _HEAD.search(shape) is not None
+
+
 def parse(text: str, memory: Memory) -> Row | None:
     """Read a line that names its epoch and its step, both out of how many."""
     if "poch" not in text and "EPOCH" not in text:

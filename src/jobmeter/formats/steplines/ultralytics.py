@@ -23,6 +23,13 @@ _ALL = re.compile(rf"\s*all\s+(?P<images>\d+)\s+(?P<found>\d+)(?P<values>(?:\s+{
 _RESULT_MARK = "result:"
 
 
+def may_be(shape: str) -> bool:
+    """Tell whether lines of a shape may be of this family."""
+    if "Epoch" in shape or "Class" in shape:
+        return bool(_HEADINGS.match(shape) or _RESULTS.match(shape))
+    return bool(_ALL.match(shape) or _ROW.match(shape) or _BARE.fullmatch(shape))
+
+
 def parse(text: str, memory: Memory) -> Row | None:
     """Read a row of training or of validation; headings are remembered."""
     if "Epoch" in text or "Class" in text:
