@@ -59,7 +59,7 @@ def _charts(page: Page) -> str:
     drawn = html_charts.charts(page.chart, page.zones)
     if not drawn:
         # only then is it worth saying what could not be drawn
-        drawn = "".join(f'<p class="note">{html_text.line(note)}</p>' for note in page.chart.notes)
+        drawn = "".join(f'<p class="note">{html_text.prose(note)}</p>' for note in page.chart.notes)
     if not drawn:
         return ""
     return f"<section><h2>Over time</h2>{drawn}{html_charts.mark_list(page.chart)}</section>"

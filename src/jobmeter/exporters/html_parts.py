@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 
 from jobmeter.exporters import html_text
-from jobmeter.exporters.html_text import line
+from jobmeter.exporters.html_text import line, prose
 from jobmeter.model import endings, moments, text, units
 from jobmeter.model.measurement import Unit
 from jobmeter.model.report import Evidence, Finding, LogError, Prediction, Recommendation, Report, Severity
@@ -39,7 +39,7 @@ def summary(run: Run, report: Report, *, output_searched: bool) -> str:
     )
     return (
         f'<div class="card"><div class="verdict">{_badge(report.health.value)}'
-        f"<p>{line(verdict.sentence)}{sure}</p></div>{_evidence(verdict.evidence)}"
+        f"<p>{prose(verdict.sentence)}{sure}</p></div>{_evidence(verdict.evidence)}"
         f'<dl class="figures">{cells}</dl></div>'
     )
 
@@ -89,9 +89,9 @@ def _evidence(evidence: Sequence[Evidence]) -> str:
     for one in evidence[:MOST_EVIDENCE]:
         when = "" if one.timestamp is None else f"{_clock(one.timestamp)} "
         whose = "" if one.rank is None else f"rank {one.rank}: "
-        quote = f"<code>{html_text.cut(one.quote, LONGEST_MESSAGE)}</code>" if one.quote else ""
+        quote = f"<code class=quote>{html_text.cut(one.quote, LONGEST_MESSAGE)}</code>" if one.quote else ""
         source = f' <span class="muted">{line(one.source)}</span>'
-        rows.append(f"<li>{when}{whose}{line(one.sentence)}{source}{quote}</li>")
+        rows.append(f"<li>{when}{whose}{prose(one.sentence)}{source}{quote}</li>")
     return f'<ul class="evidence">{"".join(rows)}</ul>' if rows else ""
 
 
@@ -115,8 +115,8 @@ def _advice(advice: Recommendation) -> str:
         change = f'<p class="change mono">{line(advice.config_path)}{values if known else ""}</p>'
     predicted = "".join(f'<p class="muted">{_prediction(one)}</p>' for one in advice.predictions)
     return (
-        f'<article class="card advice"><h3>{_badge(advice.severity.value)}{line(advice.title)}</h3>'
-        f"<p>{line(advice.action)}</p>{change}<p>{line(advice.impact)}</p>{predicted}{_evidence(advice.evidence)}</article>"
+        f'<article class="card advice"><h3>{_badge(advice.severity.value)}{prose(advice.title)}</h3>'
+        f"<p>{prose(advice.action)}</p>{change}<p>{prose(advice.impact)}</p>{predicted}{_evidence(advice.evidence)}</article>"
     )
 
 
@@ -149,11 +149,11 @@ def findings(found: Sequence[Finding], run: Run) -> str:
         whose = "" if one.rank is None else f"rank {one.rank}: "
         about = " ".join(filter(None, (when, one.key, one.instance)))
         rows.append(
-            f"<li>{_badge(one.severity.value)}<div>{whose}{line(one.sentence)}"
+            f"<li>{_badge(one.severity.value)}<div>{whose}{prose(one.sentence)}"
             f'<div class="muted">{line(one.detector.replace("_", " "))} {line(about)}</div></div></li>'
         )
     more = len(found) - MOST_FINDINGS
-    left = f'<p class="note">{more} more are in `jobmeter analyze --json`.</p>' if more > 0 else ""
+    left = f'<p class="note">{more} more are in <code>jobmeter analyze --json</code>.</p>' if more > 0 else ""
     return f'<section><h2>Findings</h2><ul class="rows">{"".join(rows)}</ul>{left}</section>' if rows else ""
 
 
@@ -175,7 +175,7 @@ def log_errors(errors: Sequence[LogError], run: Run) -> str:
     """List what the job's own output complained of; tracebacks are folded."""
     rows = "".join(_error(error, run) for error in errors[:MOST_ERRORS])
     more = len(errors) - MOST_ERRORS
-    left = f'<p class="note">{more} more are in `jobmeter analyze --json`.</p>' if more > 0 else ""
+    left = f'<p class="note">{more} more are in <code>jobmeter analyze --json</code>.</p>' if more > 0 else ""
     return f'<section><h2>Log errors</h2><ul class="rows">{rows}</ul>{left}</section>' if rows else ""
 
 

@@ -5,17 +5,24 @@ looks like a secret leaves here replaced, as everywhere where logs leave the mac
 """
 
 import html
+import re
 import unicodedata
 
 from jobmeter.config import redaction
 
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
+_QUOTED = re.compile(r"`([^`]+)`")
 _LAYOUT = frozenset("\n\t")
 
 
 def line(words: str) -> str:
     """Escape words that stand in one line."""
     return block(" ".join(words.split()))
+
+
+def prose(words: str) -> str:
+    """Escape a sentence; what stands in backticks is for a terminal and looks like it."""
+    return _QUOTED.sub(r"<code>\1</code>", line(words))
 
 
 def block(words: str) -> str:

@@ -130,7 +130,8 @@ def _too_few(run: Run, samples: int) -> str:
 
 def _facts(source: Source, samples: int) -> tuple[str, ...]:
     run, axis = source.view.run, source.axis
-    lasted = run.wall_seconds if axis.counts_steps else axis.seconds
+    # the last sample is taken after the job ended: its own time is what others call its duration
+    lasted = axis.seconds if run.wall_seconds is None and not axis.counts_steps else run.wall_seconds
     facts = [_ending(run), *([] if lasted is None else [units.format_seconds(lasted)])]
     started = moments.utc(run.started_at)
     if started is not None:

@@ -64,6 +64,15 @@ def test_errors_are_counted_only_where_they_were_looked_for() -> None:
     assert "errors in the log" in page_of(output_searched=False)
 
 
+def test_what_is_for_a_terminal_looks_like_it() -> None:
+    assert html_text.prose("see `jobmeter show <x>` or `") == "see <code>jobmeter show &lt;x&gt;</code> or `"
+
+
+def test_a_page_and_its_heading_agree_on_the_duration() -> None:
+    view = views.build_run(wall_seconds=3.25)
+    assert re.findall(r">([\d.]+ s)<", page_of(view)) == ["3.25 s", "3.25 s"]
+
+
 def test_a_time_limit_is_told_with_the_signal() -> None:
     view = views.build_run(
         status=Status.CANCELLED,
@@ -203,7 +212,7 @@ def test_long_lists_are_cut_and_say_so() -> None:
         ),
     )
     text = read(page_of(view, report=many)).text
-    assert "10 more are in `jobmeter analyze --json`" in text
+    assert "10 more are in jobmeter analyze --json." in text
     assert "and 10 more" in text
     assert "m39" in text
     assert "m40" not in text
