@@ -9,6 +9,7 @@ from jobmeter.analysis import advice, asking, configs, rooms
 from jobmeter.analysis.case import Case
 from jobmeter.analysis.configs import Asked
 from jobmeter.analysis.fits import Estimate
+from jobmeter.analysis.series import GPU_TOOLS
 from jobmeter.model import sizing, units
 from jobmeter.model.report import Cause, Evidence, Prediction, Recommendation, Severity
 from jobmeter.model.run import Status
@@ -28,13 +29,18 @@ def advise(case: Case) -> Iterable[Recommendation]:
     asked = configs.request(case.view.run, Asked.MEMORY)
     room = rooms.host(case)
     limit = None if asked is None else asked.number
-    if asked is None or limit is None or room is None or any(case.found("leak")):
+    if asked is None or limit is None or room is None or _leaks(case):
         return
     sized = asking.advised(case, sizing.Resource.MEMORY)
     if room.is_critical:
         yield _more(asked, limit, room, sized, was_killed_for_it=case.verdict.cause is Cause.OOM_CGROUP)
     elif case.view.run.status is Status.COMPLETED:
         yield from _less(asked, limit, room, sized)
+
+
+def _leaks(case: Case) -> bool:
+    """Tell whether host memory leaks: what leaks on a GPU says nothing of it."""
+    return any(not (found.key or "").startswith(GPU_TOOLS) for found in case.found("leak"))
 
 
 def _more(

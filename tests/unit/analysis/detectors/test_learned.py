@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 
 from jobmeter.analysis.detectors import learned
 from jobmeter.model.report import Finding, Severity
@@ -137,7 +136,38 @@ def test_what_was_not_measured_is_not_learned() -> None:
     assert "last_loss" not in learned.figures_of(run(GIB, steps=without_loss))
 
 
-@pytest.mark.parametrize("name", sorted(learned.FIGURES))
-def test_every_figure_can_be_shown(name: str) -> None:
-    normal = learned.Normal(runs=9, middle=100.0, spread=5.0, low=90.0, high=110.0)
-    assert "9 earlier runs" in learned._finding(run(GIB), name, 500.0, normal).sentence
+def of_everything(times: float) -> Run:
+    """Build a run of which every figure is known, so many times the usual."""
+    names = ("energy_joules", "gpu_memory_peak_bytes", "gpu_util_percent", "io_read_bytes", "io_write_bytes")
+    used = {name: headline(times * (1e4 if name == "energy_joules" else 20.0)) for name in names}
+    used |= {name: headline(times * GIB) for name in names if name.endswith("_bytes")}
+    used |= {"memory_peak_bytes": headline(times * GIB), "cpu_seconds": headline(times * times * 100.0)}
+    told = StepSummary(
+        count=int(1000 * times),
+        last_step=1000,
+        steps_per_second=4.0 * times,
+        metrics={"loss": MetricSummary(first=9.0, last=2.0 * times)},
+    )
+    return run(GIB, 100.0 * times, headline=used, steps=told, summary={"cgroup_throttled": 10.0 * times})
+
+
+def test_every_figure_is_told_in_its_own_unit() -> None:
+    told = {
+        one.key: one.sentence.partition(";")[0] for one in look(of_everything(3.0), (of_everything(1.0),) * 9)
+    }
+    assert told == {
+        "cpu_seconds": "CPU time is 15 min 00 s",
+        "energy_joules": "energy is 30,000 J",
+        "gpu_memory_peak_bytes": "GPU memory peak is 3 GiB",
+        "gpu_util_percent": "GPU utilisation is 60 %",
+        "io_read_bytes": "bytes read is 3 GiB",
+        "io_write_bytes": "bytes written is 3 GiB",
+        "last_loss": "last loss is 6",
+        "memory_peak_bytes": "memory peak is 3 GiB",
+        "step_count": "number of steps is 3,000",
+        "steps_per_second": "steps per second is 12",
+        "throttled_seconds": "time throttled is 30 s",
+        "used_cores": "cores used is 3",
+        "wall_seconds": "run time is 5 min 00 s",
+    }
+    assert sorted(told) == sorted(learned.FIGURES)  # type: ignore[type-var]  # every finding has a key

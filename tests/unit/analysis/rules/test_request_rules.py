@@ -1,5 +1,7 @@
 """Advice on what to ask a scheduler for."""
 
+import dataclasses
+
 import pytest
 
 from jobmeter.analysis import advice as speaking
@@ -94,6 +96,8 @@ def test_a_job_that_was_killed_for_memory_asks_for_more() -> None:
 def test_a_leak_is_not_fed() -> None:
     leak = [cases.finding("leak")]
     assert advised("memory_request", asked(16, cause=Cause.OOM_CGROUP, findings=leak)) == []
+    on_gpu = [dataclasses.replace(leak[0], key="nvml_proc_mem_total")]
+    assert len(advised("memory_request", asked(16, cause=Cause.OOM_CGROUP, findings=on_gpu))) == 1
 
 
 def test_what_nobody_asked_for_is_not_corrected() -> None:
