@@ -12,7 +12,7 @@ from jobmeter.analysis.fits import Estimate
 from jobmeter.analysis.series import GPU_TOOLS
 from jobmeter.model import sizing, units
 from jobmeter.model.report import Cause, Evidence, Prediction, Recommendation, Severity
-from jobmeter.model.run import Status
+from jobmeter.model.run import Run, Status
 
 _MUCH = 1.5
 """Times what is advised: less too much is not worth a line."""
@@ -35,7 +35,7 @@ def advise(case: Case) -> Iterable[Recommendation]:
     if room.is_critical:
         yield _more(asked, limit, room, sized, was_killed_for_it=case.verdict.cause is Cause.OOM_CGROUP)
     elif case.view.run.status is Status.COMPLETED:
-        yield from _less(asked, limit, room, sized)
+        yield from _less(asked, limit, room, sized, _bound_bytes(case.view.run, room))
 
 
 def _leaks(case: Case) -> bool:
@@ -74,11 +74,19 @@ def _more(
     )
 
 
+def _bound_bytes(run: Run, room: rooms.Room) -> float:
+    """Bound what was held: what samples may have missed counts, page cache in a cgroup's charge does not."""
+    peak = run.headline[rooms.HOST_PEAK]
+    is_charged = any(key.startswith("cgroup_") for key in peak.keys)
+    return room.peak_bytes if is_charged else max(room.peak_bytes, peak.high)
+
+
 def _less(
-    asked: configs.Setting, limit: float, room: rooms.Room, sized: sizing.Advice | None
+    asked: configs.Setting, limit: float, room: rooms.Room, sized: sizing.Advice | None, bound_bytes: float
 ) -> Iterable[Recommendation]:
     wanted = max(asking.MARGIN * room.peak_bytes, _LEAST_REQUEST_BYTES) if sized is None else sized.advised
-    wanted = max(wanted, room.peak_bytes)
+    is_bound = bound_bytes > wanted
+    wanted = max(wanted, bound_bytes)
     if limit < _MUCH * wanted or limit - wanted < _LEAST_BYTES:
         return
     used = advice.about(room.peak_bytes, _AGAIN)
@@ -90,7 +98,7 @@ def _less(
         severity=Severity.INFO,
         title="Ask for less memory",
         action=f"Set {asked.path}={advice.mebibytes(wanted)}",
-        impact=f"Frees {saved} for others and starts sooner; {_chance(sized)}",
+        impact=f"Frees {saved} for others and starts sooner; {_chance(sized, is_bound=is_bound)}",
         config_path=asked.path,
         current_value=advice.mebibytes(limit),
         recommended_value=advice.mebibytes(wanted),
@@ -105,10 +113,12 @@ def _limit(before: float, after: float) -> Prediction:
     )
 
 
-def _chance(sized: sizing.Advice | None) -> str:
-    if sized is None:
-        return "by this run alone, a fifth above its peak"
-    return f"{units.format_percent(100 * sized.failure_probability)} of runs would need more"
+def _chance(sized: sizing.Advice | None, *, is_bound: bool) -> str:
+    if sized is not None:
+        return f"{units.format_percent(100 * sized.failure_probability)} of runs would need more"
+    if is_bound:
+        return "by this run alone, as much as its processes may have held at once"
+    return "by this run alone, a fifth above its peak"
 
 
 def _learned(sized: sizing.Advice | None) -> tuple[Evidence, ...]:

@@ -9,7 +9,7 @@ from jobmeter.analysis import asking
 from jobmeter.analysis.case import Case
 from jobmeter.model import sizing
 from jobmeter.model.report import Cause, Severity
-from jobmeter.model.run import Run, Status
+from jobmeter.model.run import Headline, Run, Status
 from jobmeter.model.steps import Step, Steps
 from support import cases, views
 from support.cases import advised, only
@@ -73,6 +73,16 @@ def test_memory_is_sized_by_all_runs_that_are_known() -> None:
     assert int(str(advice.recommended_value)[:-1]) >= 3072
     assert "of runs would need more" in advice.impact
     assert advice.predictions[1].after == 2.5 * GIB
+
+
+def test_memory_that_processes_may_have_held_together_is_not_given_back() -> None:
+    sampled = Headline(value=2.0 * GIB, low=2.0 * GIB, high=6.0 * GIB, keys=("wait_maxrss",), exact=False)
+    advice = only("memory_request", asked(headline={"memory_peak_bytes": sampled}))
+    assert advice.recommended_value == "6144M"
+    assert advice.impact.endswith("by this run alone, as much as its processes may have held at once")
+    cached = dataclasses.replace(sampled, keys=("cgroup_mem_peak", "cgroup_peak_mem_file"))
+    kept = only("memory_request", asked(headline={"memory_peak_bytes": cached}))
+    assert kept.recommended_value == "2496M"
 
 
 @pytest.mark.parametrize(("gib", "limit"), [(9, 16), (0.1, 0.3)])
