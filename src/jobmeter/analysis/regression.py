@@ -3,7 +3,7 @@
 The last five runs are held against all before them: how much likelier are they if the job moved by what they seem
 to have moved than if it did not? Likely is where runs were seen before, in whatever shape they lie: five runs in
 the gap between two modes tell more than their mean does, and an outlier, which is unlikely both ways, tells little.
-The five must be likelier moved than 99 of 100 draws of five from the runs before, moved by more than `LEAST_SHARE`,
+The five must be likelier moved than 99.2 % of draws of five from the runs before, moved by more than `LEAST_SHARE`,
 and four of them, the last one among these, above the usual value. Two or three runs suffice where all of them lie
 where hardly a run ever was. After a change the runs since are the new normal; a return is told.
 
@@ -28,7 +28,7 @@ WINDOW = 5
 LEAST_SHARE = 0.03
 """Of the usual value: less is no change anybody acts on."""
 _DRAWS = 2000
-_WORSE_QUANTILE, _BETTER_QUANTILE = 0.99, 0.995
+_WORSE_QUANTILE, _BETTER_QUANTILE = 0.992, 0.995
 """An improvement that is none would make the next usual run look worse: it must be surer."""
 _FEW = 6.0
 _MOST_LIKENESS = 0.8
