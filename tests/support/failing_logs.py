@@ -1,6 +1,7 @@
 """Endings of jobs as their tools print them, and why each of them ended."""
 
 from jobmeter.model.report import Cause
+from support import found_logs as found
 
 _FRAMES = """  File "/home/u/train.py", line 88, in <module>
     main()
@@ -123,7 +124,6 @@ HOST_MEMORY_LIMIT = {
     "yarn": "Container [pid=28920,containerID=container_1] is running beyond physical memory limits. Current"
     " usage: 4.2 GB"
     " of 4 GB physical memory used; 6.0 GB of 8.4 GB virtual memory used. Killing container.\n",
-    "ray": "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n",
     "dask": "distributed.nanny.memory - WARNING - Worker tcp://127.0.0.1:4 (pid=8) exceeded 95% memory budget."
     " Restarting...\n"
     "slurmstepd: error: Detected 1 oom_kill event in StepId=9.batch.\n",
@@ -344,9 +344,6 @@ EXCEPTIONS = {
     " local_rank: 1"
     " (pid: 77) of binary: /usr/bin/python3\n"
     + traceback("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: "),
-    "torchrun-silent": "E0512 14:34:33.014000 126116 torch/distributed/elastic/multiprocessing/api.py:869]"
-    " failed (exitcode:"
-    " -9) local_rank: 2 (pid: 126190) of binary: /usr/bin/python\n",
     "java": 'Exception in thread "main" java.lang.NullPointerException: x is null\n\tat Main.main(Main.java:3)\n',
     "ray-actor": traceback(
         'ray.exceptions.RayTaskError(ValueError): ray::f() (pid=1, ip=10.0.0.1)\n  File "f.py", line 1, in'
@@ -381,6 +378,17 @@ CASES: dict[str, tuple[str, Cause]] = {
         ("crashes", CRASHES, Cause.KILLED_SIGNAL),
         ("exceptions", EXCEPTIONS, Cause.EXCEPTION),
         ("interrupts", INTERRUPTS, Cause.INTERRUPTED),
+        ("builds", found.BUILDS, Cause.EXCEPTION),
+        ("kills", found.KILLS, Cause.KILLED_SIGNAL),
+        ("short-of-memory", found.SHORT_OF_MEMORY, Cause.OOM_HOST),
+        ("limit-of-memory", found.LIMIT_OF_MEMORY, Cause.OOM_CGROUP),
+        ("gpus", found.GPU, Cause.OOM_CUDA),
+        ("settings", found.SETTINGS, Cause.CONFIG_ERROR),
+        ("peers", found.PEERS, Cause.NCCL_TIMEOUT),
+        ("rows-of-nan", found.ROWS_OF_NAN, Cause.NAN_LOSS),
+        ("threads", found.THREADS, Cause.RESOURCE_LIMIT),
+        ("wall-clock", found.WALL_CLOCK, Cause.TIMEOUT),
+        ("ctrl-c", found.CTRL_C, Cause.INTERRUPTED),
     )
     for name, text in logs.items()
 }

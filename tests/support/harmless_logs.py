@@ -45,4 +45,15 @@ HARMLESS = {
     + traceback("OSError: [Errno 9] Bad file descriptor"),
     "http": 'INFO: 10.0.0.1 - "GET /error HTTP/1.1" 404 Not Found\nINFO retrying after timeout 0\n',
     "config-dump": "ddp_timeout=1800,\nskip_memory_metrics=True,\nsave_total_limit=None,\nterminate_on_nan=True\n",
+    "library-tried": "Could not load library libnvrtc.so.11.2. Error: libnvrtc.so.11.2: cannot open shared object"
+    " file: No such file or directory\nepoch 1 loss 2.0\n",
+    "panic-asked-for": "thread 'without_arn' panicked at 'arn cannot be null', src/lib.rs:688\n"
+    "test without_arn ... ok\n\ntest result: ok. 7 passed; 0 failed; 0 ignored\n",
+    "unittest": traceback("ValueError: what the test asks for") + "Ran 12 tests in 0.3s\n\nOK\n",
+    "pytest": traceback("OSError: [Errno 28] No space left on device")
+    + "===== 12 passed, 1 warning in 0.52s =====\n",
+    "configure": "conftest.c:9:10: fatal error: ac_nonexistent.h: No such file or directory\n"
+    "checking for fseeko... no\n-- Looking for pthread_create - not found\n-- Configuring done\n",
+    "make-ignores": "make: [Makefile:9: clean] Error 1 (ignored)\n",
+    "retried": "NOTE: Process `ALIGN (1)` terminated with an error exit status (137) -- Execution is retried (1)\n",
 }

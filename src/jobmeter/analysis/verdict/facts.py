@@ -30,6 +30,8 @@ def went_well(view: RunView) -> bool:
     run = view.run
     if run.exit_code is not None or run.signal is not None:
         return run.exit_code == 0 and run.signal is None
+    if run.context.get("tests") == "passed":
+        return True  # what tests print of errors was asked for
     # of a log alone: that it came to its end counts only where nothing failed after that
     return run.status is Status.COMPLETED and not any(_is_fatal(error) for error in view.log_errors)
 

@@ -72,7 +72,10 @@ def _from_scheduler(view: RunView, error: LogError) -> Verdict:
     whom = (
         f"a worker (pid {workers[0].fields['pid']})" if workers and "pid" in workers[0].fields else "the job"
     )
-    sentence = f"{whom} was killed because the job reached its memory limit{reach}{facts.memory_words(view)}"
+    is_host = "host" in error.fields
+    why = "the machine was short of memory" if is_host else f"the job reached its memory limit{reach}"
+    sentence = f"{whom} was killed because {why}{facts.memory_words(view)}"
     evidence = [facts.quoted(error, "the scheduler or the container runtime says so")]
     evidence += [facts.quoted(one, "a process of the job saw its worker die") for one in workers]
-    return facts.verdict(Cause.OOM_CGROUP, sentence, 0.95, *evidence, *facts.endings(view.run))
+    cause = Cause.OOM_HOST if is_host else Cause.OOM_CGROUP
+    return facts.verdict(cause, sentence, 0.95, *evidence, *facts.endings(view.run))

@@ -37,11 +37,23 @@ def judge(view: RunView) -> Verdict | None:
         evidence = facts.quoted(error, "the output says so")
         sentence = f"a process crashed with {signal}: {_CRASHES.get(signal, '')}"
         return facts.verdict(Cause.KILLED_SIGNAL, sentence, 0.9, evidence, *facts.endings(view.run))
+    if error is not None and story.was_signalled(error):
+        return _signalled(view, error)
     if error is not None and error.signature == "oom_killed":
         sentence = "a process was killed (SIGKILL), often for want of memory, which nothing here proves"
         evidence = facts.quoted(error, "the output says so")
         return facts.verdict(Cause.KILLED_SIGNAL, sentence, 0.6, evidence, *facts.endings(view.run))
     return None
+
+
+def _signalled(view: RunView, error: LogError) -> Verdict:
+    signal = str(error.fields["signal"])
+    who = f"rank {error.fields['rank']}" if "rank" in error.fields else "a process"
+    why = _CRASHES.get(signal, "often for want of memory, which nothing here proves")
+    evidence = facts.quoted(error, "the launcher says so")
+    return facts.verdict(
+        Cause.KILLED_SIGNAL, f"{who} was ended by {signal}: {why}", 0.7, evidence, *facts.endings(view.run)
+    )
 
 
 def _decides(view: RunView, error: LogError | None) -> bool:

@@ -56,16 +56,14 @@ def _since(table: StepTable, name: str) -> int | None:
     hidden = _hidden(table)
     first: int | None = None
     trailing = 0
+    enough = min(_SEVERAL, len(column.values))
     for row, value in zip(reversed(rows), reversed(column.values), strict=True):
         if not isnan(value) and not (value == 0 and row in hidden):
             break
         first, trailing = table.steps[row], trailing + 1
-    return first if trailing >= min(_SEVERAL, len(column.values)) and _is_sure(trailing, hidden) else None
-
-
-def _is_sure(trailing: int, hidden: frozenset[int]) -> bool:
-    """One row of 0 and NaN is warm-up; a NaN loss itself is none."""
-    return not hidden or trailing >= _SEVERAL
+        if value == 0:
+            enough = _SEVERAL  # one row of 0 and NaN is warm-up; a NaN loss itself is none
+    return first if trailing >= enough else None
 
 
 def _hidden(table: StepTable) -> frozenset[int]:

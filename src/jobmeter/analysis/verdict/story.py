@@ -13,6 +13,8 @@ from jobmeter.model.view import RunView
 
 STOPS = ("time_limit", "cancelled", "interrupted")
 _LATER = frozenset(("nccl_timeout", "nccl_error", "child_failed"))
+_LAST = "build_failed"
+"""Says that something failed, and whatever else was said says what."""
 _LATER_TYPES = frozenset(
     (
         "BrokenPipeError",
@@ -22,7 +24,9 @@ _LATER_TYPES = frozenset(
         "EOFError",
     )
 )
-_DECISIVE = frozenset(("cuda_oom", "worker_killed", "gpu_fault", "disk_full", "cpu_oom", "resource_limit"))
+_DECISIVE = frozenset(
+    ("cuda_oom", "worker_killed", "gpu_fault", "disk_full", "cpu_oom", "resource_limit", "segfault")
+)
 _PASSED_ON = frozenset(("Interrupt", "Terminated"))
 _APART_BYTES = 4_096
 
@@ -41,7 +45,7 @@ def root(view: RunView) -> LogError | None:
     found = fatal(view)
     kills = [error for error in found if is_memory_kill(error)]
     if kills:
-        return kills[0]
+        return next((kill for kill in kills if "pid" in kill.fields), kills[0])
     causes = [error for error in found if not _is_later(error) and error.signature not in STOPS]
     stop = _stop(found)
     if stop is not None:
@@ -49,15 +53,24 @@ def root(view: RunView) -> LogError | None:
         return before[0] if before else stop
     if causes:
         return _first_of_last(causes, found)
+    killed = next((error for error in found if was_signalled(error)), None)
+    if killed is not None:
+        return killed
     for name in ("nccl_timeout", "nccl_error"):
         if (later := next((error for error in found if error.signature == name), None)) is not None:
             return later
-    return found[0] if found else None
+    told = [error for error in found if error.signature != _LAST]
+    return next(iter(told or found), None)
 
 
 def is_memory_kill(error: LogError) -> bool:
     """Tell a kill for want of memory that the kernel, a scheduler or a container runtime told of."""
     return error.signature == "kernel_oom" or (error.signature == "oom_killed" and "memory" in error.fields)
+
+
+def was_signalled(error: LogError) -> bool:
+    """Tell a process that a signal ended, by the word of its launcher."""
+    return error.signature == "child_failed" and "signal" in error.fields
 
 
 def consequences(view: RunView, cause: LogError) -> list[LogError]:
@@ -68,13 +81,21 @@ def consequences(view: RunView, cause: LogError) -> list[LogError]:
 def _stop(found: Sequence[LogError]) -> LogError | None:
     for name in STOPS:
         stops = [error for error in found if error.signature == name]
-        if stops:
+        if stops and not _was_given_up(stops[-1], found):
             return stops[-1]
     return None
 
 
+def _was_given_up(stop: LogError, found: Sequence[LogError]) -> bool:
+    """Tell a step that Slurm ended because one of its tasks had failed: nobody stopped that job."""
+    before = {error.signature for error in found[: found.index(stop)]}
+    return (
+        "step" in stop.fields and "reason" not in stop.fields and bool(before & {"child_failed", "segfault"})
+    )
+
+
 def _is_later(error: LogError) -> bool:
-    if error.signature in _LATER or error.type.rpartition(".")[2] in _LATER_TYPES:
+    if error.signature in _LATER or error.signature == _LAST or error.type.rpartition(".")[2] in _LATER_TYPES:
         return True
     if error.signature == "worker_killed":
         return error.fields.get("signal") in _PASSED_ON

@@ -6,6 +6,7 @@ misleads: most lines that hold the word `error` are none. A reader that is not s
 
 from jobmeter.formats.errorlines import (
     assertion,
+    build_failed,
     cancelled,
     child_failed,
     config_error,
@@ -49,6 +50,7 @@ SIGNATURES: dict[str, Signature] = {
     "cancelled": Signature(cancelled.WORDS, cancelled.read),
     "segfault": Signature(segfault.WORDS, segfault.read),
     "assertion": Signature(assertion.WORDS, assertion.read),
+    "build_failed": Signature(build_failed.WORDS, build_failed.read),
     "exception": Signature(exception.WORDS, exception.read),
 }
 """By name, the most particular first: `exception` takes whatever a traceback ended in."""

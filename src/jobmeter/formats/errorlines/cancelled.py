@@ -14,7 +14,7 @@ WORDS = ("cancelled at", "cancelled by", "preempt", "term_owner", "term_preempt"
          "spot interruption", "operation was canceled", "spot instance", "received signal 15",
          "received sigterm",
          "node fail", "evicted", "terminated", "terminationreason", "qdel", "job deleted", "signal: terminated",
-         "sigterm")  # fmt: skip
+         "sigterm", "has been revoked")  # fmt: skip
 _SAID = re.compile(
     r"\*\*\* (?P<what>JOB|STEP) (?P<id>\S+) ON \S+ CANCELLED AT (?P<at>\S+)"
     r"(?: DUE TO (?P<reason>[\w ]+?)(?:,[^*]*)?)? ?\*\*\*"
@@ -27,6 +27,8 @@ _SAID = re.compile(
     r"|The node was low on resource: (?P<low>[\w-]+)"
     r"|(?:[Rr]eceived|caught|Caught|got|Got)(?: the)? (?:signal )?(?:SIGTERM|15\b)"
     r"|line \d+:\s+(?P<pid>\d+) Terminated\b|^Terminated$|: task \d+[\d,-]*: Terminated"
+    r"|(?:it/s|s/it|B/s|eta [\d:]+)\S* ?\S?Terminated$|^\S*make(?:\[\d+\])?: \*\*\* .{1,200}\] Terminated$"
+    r"|error: (?P<revoked>Job allocation \d+ has been revoked)"
 )
 _RESTART = re.compile(r"Sending process \d+ closing signal")
 
@@ -45,8 +47,12 @@ def read(passage: Passage) -> Sign | None:
     )
     if reason:
         fields["reason"] = reason
+    if said["revoked"]:
+        fields["reason"] = "revoked"
     if said["id"]:
         fields["job"] = said["id"]
+    if said["what"] == "STEP":
+        fields["step"] = 1
     if "context cancel" in said[0] or "operation was" in said[0]:
         fields["reason"] = "interrupt"
     same = f"cancelled {fields.get('job', '')}".strip()

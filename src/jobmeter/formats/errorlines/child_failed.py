@@ -22,11 +22,14 @@ _ONE = re.compile(
     r"failed \(exitcode: (?P<code>-?\d+)\) local_rank: (?P<rank>\d+) \(pid: (?P<pid>\d+)\)"
     r"|Process \d+ exits with return code = (?P<deepspeed>-?\d+)|exits with return code = (?P<deepspeed2>-?\d+)"
     r"|srun: error: \S+: tasks? (?P<task>\d+)[\d,-]*: Exited with exit code (?P<srun>\d+)"
-    r"|returned non-zero exit status (?P<sub>\d+)|died with <Signals\.(?P<died>\w+)"
+    r"|returned non-zero exit status (?P<sub>\d+)"
     r"|mpirun noticed that process rank (?P<mpi>\d+) .{0,200}exited on signal (?P<mpi_signal>\d+)"
     r"|Process \d+ terminated with (?:signal (?P<spawn>\w+)|exit code (?P<spawn_code>\d+)|the following error)"
     r"|ChildFailedError|CalledProcessError"
 )
+_DIED = re.compile(r"died with <Signals\.(?P<name>\w+)")
+_SIGNALS = {"4": "SIGILL", "7": "SIGBUS", "8": "SIGFPE", "9": "SIGKILL", "11": "SIGSEGV"}
+"""Those that a launcher does not send itself, and that no rank ends by because another one did."""
 _SUMMARY = "Root Cause (first observed failure)"
 
 
@@ -48,6 +51,8 @@ def read(passage: Passage) -> Sign | None:
     )
     if code is not None:
         fields["exit_code"] = int(code)
+    died = _DIED.search(passage.text)
+    fields |= _signalled(died["name"] if died else None, said["mpi_signal"], code)
     rank = said["rank"] or said["task"] or said["mpi"]
     if rank:
         fields["rank"] = int(rank)
@@ -65,6 +70,7 @@ def _summary(passage: Passage) -> Sign:
     fields: dict[str, Value] = {}
     if found is not None:
         fields = {"rank": int(found["rank"]), "exit_code": int(found["code"]), "pid": int(found["pid"])}
+        fields |= _signalled(None, None, found["code"])
     return Sign(
         type="child_failed",
         message=passage.text,
@@ -73,3 +79,11 @@ def _summary(passage: Passage) -> Sign:
         ends_attempt=True,
         is_more=True,
     )
+
+
+def _signalled(died: str | None, number: str | None, code: str | None) -> dict[str, Value]:
+    """Name the signal that ended the process, where it is told or its exit status is a negative one."""
+    if number is None and code is not None and code.startswith("-"):
+        number = code[1:]
+    name = died if died in _SIGNALS.values() else _SIGNALS.get(number or "")
+    return {} if name is None else {"signal": name}

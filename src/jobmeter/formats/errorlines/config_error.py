@@ -17,7 +17,8 @@ WORDS = ("unrecognized argument", "error: argument", "the following arguments ar
          "config file", "invalid value for", "mandatory value", "interpolationkeyerror", "badparameter",
          "error: unable to open config", "error: ambiguous option", "unable to parse config",
          "expected one argument",
-         "not in struct", "parsing", "illegal option", "invalid argument")  # fmt: skip
+         "not in struct", "parsing", "illegal option", "invalid argument", "misconfiguration", "omegaconf",
+         "unrecognizedflag", "configparser")  # fmt: skip
 _EXCEPTION = re.compile(
     r"\b(?:argparse\.Argument(?:Type)?Error|pydantic\S*ValidationError|ValidationError|omegaconf\.\S+"
     r"|hydra\.\S+"
@@ -42,6 +43,10 @@ _LINE = re.compile(
     r"|[Cc]onfig(?:uration)? file .{0,120}(?:not found|does not exist|is invalid|No such file)"
     r"|Error executing job with overrides"
 )
+_BARE = re.compile(
+    r"(?:ERROR: |Exception has occurred: |E +)?(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Value))(?:: .*)?"
+)
+"""An exception whose traceback a tool did not print, or somebody cut off."""
 _JSON = re.compile(r"JSONDecodeError")
 _IN_CONFIG = re.compile(r"conf(?:ig)?|settings|\.json|argpars", re.IGNORECASE)
 
@@ -54,9 +59,14 @@ def read(passage: Passage) -> Sign | None:
     if passage.exception is not None:
         found = _EXCEPTION.search(passage.exception) or _LINE.search(text)
     else:
-        found = _LINE.search(text)
+        found = _LINE.search(text) or _bare(text)
     if found is None and _JSON.search(text) and _IN_CONFIG.search(passage.trace):
         found = _JSON.search(text)
     if found is None:
         return None
     return Sign(type=type_of(passage, "config_error"), message=text, level=level_of(passage))
+
+
+def _bare(text: str) -> "re.Match[str] | None":
+    bare = _BARE.fullmatch(text)
+    return None if bare is None else _EXCEPTION.search(bare["type"])

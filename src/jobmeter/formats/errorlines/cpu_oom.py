@@ -10,7 +10,8 @@ WORDS = ("defaultcpuallocator", "memoryerror", "bad_alloc", "cannot allocate mem
          "outofmemoryerror", "java heap space", "gc overhead", "heap out of memory",
          "fatal error: runtime: out of memory",
          "out of memory", "can't allocate memory", "virtual memory exhausted", "memory allocation of",
-         "allocation failed", "failed to allocate memory", "could not allocate", "allocate vector")  # fmt: skip
+         "allocation failed", "failed to allocate memory", "could not allocate", "allocate vector", "memory exhausted",
+         "posix_memalign", "oom when allocating")  # fmt: skip
 _SAID = re.compile(
     r"DefaultCPUAllocator: (?:can't allocate memory|not enough memory)"
     r"|\b(?:numpy\.\S*)?_?(?:Array)?MemoryError\b(?!\s*(?:\)|,|as\b))"
@@ -21,7 +22,9 @@ _SAID = re.compile(
     r"|[Vv]irtual memory exhausted|memory allocation of \d+ bytes failed"
     r"|^(?:Fatal Python error: .*|fatal: |xmalloc: |\S+: )?out of memory(?:\s*\(.*\))?\.?$"
     r"|cc1(?:plus)?: out of memory|Error: cannot allocate vector of size|Out of memory\.? (?:Try|allocating)"
-    r"|SystemError: out of memory"
+    r"|SystemError: out of memory|LLVM error ?: out of memory|LLVM ERROR: out of memory"
+    r"|: [Mm]emory exhausted\b|posix_memalign\(.{0,80} == 0\. 12 vs 0"
+    r"|OOM when allocating tensor.{0,400}(?:device:CPU|allocator (?:mkl)?cpu)"
 )
 _TRIED = re.compile(
     r"tried to allocate (?P<bytes>\d+) bytes|memory allocation of (?P<rust>\d+) bytes"

@@ -12,11 +12,13 @@ from jobmeter.model.run import Value
 
 _SAID = re.compile(
     r"(?:CUDA|HIP|XPU|NPU|MPS backend)(?: error:)? out of memory"
+    r"|CUDA error(?: \d+)? at \S+: out of memory|cudaMalloc failed: out of memory"
     r"|CUDA_?ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation"
     r"|cuda runtime error \(2\)\s*: out of memory"
     r"|CU(?:BLAS|DNN|SOLVER|SPARSE|FFT)_STATUS_ALLOC_FAILED"
-    r"|RESOURCE_EXHAUSTED: .{0,80}?(?:out of memory|failed to allocate)"
-    r"|OOM when allocating tensor"
+    r"|RESOURCE[_ ]EXHAUSTED: .{0,80}?(?:out of memory|failed to allocate)"
+    r"|OOM when allocating tensor(?!.{0,400}(?:device:CPU|allocator (?:mkl)?cpu))"
+    r"|out of memory to allocate \d+ bytes|out of memory allocating [\d,]+ bytes \(allocated so far"
     r"|cupy\S*OutOfMemoryError|torch\.(?:cuda\.)?OutOfMemoryError: (?!.*avoid)",
     re.IGNORECASE | re.DOTALL,
 )

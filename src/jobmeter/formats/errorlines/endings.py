@@ -15,6 +15,13 @@ _SAID = re.compile(
     rb"|\b(?:successfully (?:completed|finished)|completed successfully|finished successfully)\b|\ball done\b",
     re.IGNORECASE,
 )
+_PASSED = re.compile(
+    rb"^Ran \d+ tests? in [\d.]+s\s+OK\b|^test result: ok\. \d+ passed"
+    rb"|^=+ (?!.*\b(?:failed|errors?)\b)[1-9]\d* passed\b"
+    rb"|^100% tests passed, 0 tests failed|^OK \(\d+ tests?\b",
+    re.MULTILINE,
+)
+_FAILED = re.compile(rb"^test result: FAILED|^FAILED\b|^=+ .*\b[1-9]\d* (?:failed|errors?)\b", re.MULTILINE)
 _NOT = re.compile(rb"(?:not|un|n't|never|before|until|when|after) ?$", re.IGNORECASE)
 
 
@@ -22,3 +29,9 @@ def shows_end(tail: bytes) -> bool:
     """Tell whether the last lines of a log say that its job came to its end."""
     looked_at = tail[-LOOKED_AT_BYTES:]
     return any(_NOT.search(looked_at, 0, said.start()) is None for said in _SAID.finditer(looked_at))
+
+
+def shows_pass(tail: bytes) -> bool:
+    """Tell whether the last lines of a log are those of tests that passed: the errors before were asked for."""
+    looked_at = tail[-LOOKED_AT_BYTES:]
+    return _PASSED.search(looked_at) is not None and _FAILED.search(looked_at) is None

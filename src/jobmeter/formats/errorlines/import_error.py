@@ -39,7 +39,7 @@ def read(passage: Passage) -> Sign | None:
     missing = next((v for one in _SAID.finditer(passage.text) for v in one.groups() if v), None)
     fields: dict[str, Value] = {} if missing is None else {"missing": missing}
     is_logged_only = (
-        passage.exception is None and passage.level in (None, "INFO", "DEBUG") and _is_python(said[0])
+        passage.exception is None and passage.level in (None, "INFO", "DEBUG") and _may_be_tried(said)
     )
     return Sign(
         type=type_of(passage, "import_error"),
@@ -50,8 +50,9 @@ def read(passage: Passage) -> Sign | None:
     )
 
 
-def _is_python(said: str) -> bool:
-    return "odule" in said or "import" in said or "Import" in said
+def _may_be_tried(said: "re.Match[str]") -> bool:
+    """Tell what programs look for and do without: modules of Python, libraries they open by name."""
+    return said["object"] is not None or any(word in said[0] for word in ("odule", "import", "Import"))
 
 
 def _bare(text: str) -> bool:

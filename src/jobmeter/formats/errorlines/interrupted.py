@@ -7,12 +7,12 @@ from jobmeter.formats.errorlines.sign import Passage, Sign, type_of
 WORDS = ("keyboardinterrupt", "bdbquit", "interrupted by user", "aborted by user", "received sigint",
          "received sigint", "aborted!", "signal: interrupt", "attempting graceful shutdown",
          "cancelled by user",
-         "canceled by user", "interrupted by the user", "interrupted!")  # fmt: skip
+         "canceled by user", "interrupted by the user", "interrupted!", "] interrupt")  # fmt: skip
 _SAID = re.compile(
     r"(?:^|[\s:.])KeyboardInterrupt\b(?!\s*(?:\)|,|as\b|:?\s*pass|\())|bdb\.BdbQuit"
     r"|(?:[Ii]nterrupted|[Aa]borted|[Cc]ancell?ed) by (?:the )?[Uu]ser|[Rr]eceived (?:signal )?SIGINT"
     r"|^Aborted!$"
-    r"|[Dd]etected KeyboardInterrupt"
+    r"|[Dd]etected KeyboardInterrupt|^\S*make(?:\[\d+\])?: \*\*\* .{1,200}\] Interrupt$"
 )
 _CODE = re.compile(r"\bexcept\b|\braise\b|press |ctrl", re.IGNORECASE)
 

@@ -21,6 +21,10 @@ _KILLED = re.compile(
     r"(?P<pid>\d+),? \((?P<process>[^)]*)\)"
     r"|(?<!: )Killed process (?P<old_pid>\d+),? (?:\(|UID \d+,? \()(?P<old_process>[^)]*)\)"
 )
+_IN_CGROUP = re.compile(r"\bmem_cgroup_(?:out_of_memory|oom_synchronize)\b")
+"""Functions of the kernel that are only called when a limit was reached."""
+_IN_HOST = re.compile(r"\bout_of_memory\b[\s\S]{0,400}\b__alloc_pages")
+"""These ask the machine as a whole."""
 _SIZES = re.compile(r"total-vm:(?P<vm>\d+)kB, anon-rss:(?P<anon>\d+)kB")
 _NO_LIMIT = 1 << 62
 _KEPT = ("kernel_process", "kernel_limit", "kernel_usage", "kernel_constraint", "kernel_cgroup", "kernel_pid")
@@ -36,11 +40,21 @@ def read(passage: Passage) -> Sign | None:
         for name in _KEPT:
             memory.pop(name, None)
         memory["kernel_process"] = invoked["process"].split()[-1]
-        return None
+        return _traced(passage)
     if (constraint := _CONSTRAINT.search(text)) is not None:
         return _constrained(constraint["constraint"], text, memory)
     killed = _KILLED.search(text)
     return None if killed is None else _killed(killed, text, memory)
+
+
+def _traced(passage: Passage) -> Sign | None:
+    """Read from the calls below for which limit it is; who is killed is told far below, if it was not cut off."""
+    calls = passage.following()
+    if _IN_CGROUP.search(calls) is not None:
+        passage.memory["kernel_constraint"] = "CONSTRAINT_MEMCG"
+    elif _IN_HOST.search(calls) is None:
+        return None
+    return _sign(passage.text, {}, passage.memory)
 
 
 def _constrained(constraint: str, text: str, memory: dict[str, Value]) -> Sign:

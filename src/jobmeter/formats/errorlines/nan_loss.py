@@ -9,7 +9,7 @@ import re
 
 from jobmeter.formats.errorlines.sign import ERROR, WARNING, Passage, Sign, type_of
 
-WORDS = ("nan", "infinite or nan")
+WORDS = ("nan", "infinite or nan", "invalid loss", "finite")
 _STOPPED = re.compile(
     r"[Ll]oss (?:is|became|was|went|turned|diverged to|has become) (?:infinite or |inf or )?(?:nan|NaN"
     r"|NAN|inf)\b"
@@ -19,7 +19,8 @@ _STOPPED = re.compile(
     r"|during) .{0,40}(?:loss|forward|grad|output|training)"
     r"|found NaN in (?:local )?(?:forward loss|grad)|[Ll]oss.{0,24} is (?:nan|NaN)\b"
     r"|Model diverged with loss = NaN"
-    r"|loss .{0,20}(?:not finite|non-finite)|[Nn]on-?finite loss|Input contains NaN|contains NaN or infinity"
+    r"|loss .{0,20}(?:not finite|non-finite)|[Nn]on-?finite loss|[Ii]nvalid loss, terminating training"
+    r"|Input contains NaN|contains NaN or infinity"
     r"|[Ee]ncountered NaN|NaNs? (?:in|detected)|AssertionError: .{0,60}\bnan\b"
     r"|probability tensor contains either .inf., .nan."
 )
@@ -27,7 +28,7 @@ _ROW = re.compile(
     r"\b(?P<name>(?:[\w/@-]*[ _/])?loss\w*)[\"']?\s*(?:\([^)]*\)\s*)?[:=]?\s*(?:tensor\()?[\"']?"
     r"(?P<value>[-+]?(?:nan|NaN|NAN))\b(?!ms)"
 )
-_SCALE = re.compile(r"overflow|loss[ _]scale|skipping (?:this )?step|gradient overflow", re.IGNORECASE)
+_SCALE = re.compile(r"overflow|(?<![_a-z])loss[ _]scale|skipping (?:this )?step", re.IGNORECASE)
 _CODE = re.compile(
     r"is_?nan\(|float\(|==|\bif\b|check_?nan|detect_?(?:anomaly|nan)|nan_to_num|terminate_?on_?nan|#", re.I
 )

@@ -15,19 +15,25 @@ WORDS = ("nccl error", "ncclunhandled", "ncclsystemerror", "ncclremoteerror", "n
          "ncclunhandledcudaerror", "diststoreerror", "distnetworkerror", "mpi_abort", "broken pipe",
          "connection refused",
          "signalexception", "remotedisconnected", "nccl warn", "mpi job",
-         "some nccl operations have failed")  # fmt: skip
+         "some nccl operations have failed", "nccl failure")  # fmt: skip
 _SAID = re.compile(
     r"NCCL error|nccl(?:Unhandled(?:Cuda|System)|System|Remote|Internal|InvalidUsage)\w*Error|ncclRemoteError"
     r"|DistBackendError|DistStoreError|DistNetworkError|NCCL communicator was aborted"
     r"|Some NCCL operations have failed or timed out"
     r"|\[\S*gloo/\S*\] .{0,60}(?:Connection closed by peer|Connection reset by peer)"
     r"|(?:recvValue|sendBytes|recvBytes|recvVector) failed|MPI_ABORT was invoked"
-    r"|SignalException: Process \d+ got signal"
+    r"|SignalException: Process \d+ got signal|NCCL failure \S+:\d+"
 )
+_PEER = re.compile(
+    r"NCCL WARN .{0,80}(?:Connection closed by remote peer|failed ?: (?:Broken pipe|Connection reset))"
+)
+"""NCCL has no level above WARN."""
 
 
 def read(passage: Passage) -> Sign | None:
     """Read that the ranks lost one another."""
+    if _PEER.search(passage.text) is not None:
+        return Sign(type="nccl_error", message=passage.text, same="nccl_error")
     if _SAID.search(passage.text) is None or passage.level == "INFO":
         return None
     return Sign(

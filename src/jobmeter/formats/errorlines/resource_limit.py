@@ -13,7 +13,7 @@ WORDS = ("too many open files", "emfile", "enfile", "resource temporarily unavai
          "cputime limit", "filesize limit", "eagain", "file-max limit", "inotify",
          "unable to create new native thread",
          "too many levels", "failed to create thread", "thread creation failed", "address already in use",
-         "file too large", "unable to create thread")  # fmt: skip
+         "file too large", "unable to create thread", "term_threadlimit", "term_processlimit")  # fmt: skip
 _KINDS: dict[str, "re.Pattern[str]"] = {
     "open_files": re.compile(
         r"[Tt]oo many open files|\bE[MN]FILE\b|received 0 items of ancdata|file-max limit \d+ reached"
@@ -25,6 +25,7 @@ _KINDS: dict[str, "re.Pattern[str]"] = {
         r"|pthread_create failed"
         r"|BlockingIOError: \[Errno 11\] [Rr]esource temporarily unavailable"
         r"|\[Errno 11\] Resource temporarily unavailable"
+        r"|TERM_(?:THREAD|PROCESS)LIMIT"
         r"|libgomp: Thread creation failed|retry: (?:No child processes|Resource temporarily unavailable)"
     ),
     "cpu_seconds": re.compile(r"CPU time limit exceeded|Cputime limit exceeded"),

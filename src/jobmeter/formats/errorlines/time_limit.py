@@ -8,7 +8,7 @@ from jobmeter.model.run import Value
 WORDS = ("due to time limit", "walltime", "runlimit", "run time limit", "deadlineexceeded", "deadline exceeded",
          "wall clock limit", "wallclock", "job_max_run_time", "exceeded the time limit", "max_run_time", "h_rt",
          "maxruntimeexceeded", "time limit exceeded", "exceeded the maximum execution time",
-         "context deadline exceeded", "timed out after", "cputime", "time_limit")  # fmt: skip
+         "context deadline exceeded", "timed out after", "cputime", "time_limit", "wall clock")  # fmt: skip
 _SAID = re.compile(
     r"CANCELLED (?:AT (?P<at>\S+) )?DUE TO TIME LIMIT"
     r"|(?:job|STEP|JOB) .{0,60}DUE TO TIME LIMIT"
@@ -19,6 +19,8 @@ _SAID = re.compile(
     r"|MaxRuntimeExceeded"
     r"|(?:wall ?clock|[Ww]all[- ]?time) (?:time )?(?:limit )?(?:was )?(?:exceeded|reached)"
     r"|exceeded (?:hard )?wall(?:clock|time)"
+    r"|exceeded its (?:wall ?time|wall ?clock|run ?time) limit"
+    r"|(?:due to|hit|reached) (?:the |its )?(?:maximum )?wall[ -]?(?:clock|time) limit"
     r"|job \d+ exceeded .{0,30}h_rt|exceeded (?:the |its )?(?:maximum execution time|time limit)"
     r"|The job running on runner .{0,80}has exceeded the maximum execution time of (?P<minutes>\d+) minutes"
 )
