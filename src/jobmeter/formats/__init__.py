@@ -3,6 +3,7 @@
 A format is a module with the names of `Format`. A reader never guesses: what the file does not say is absent.
 """
 
+import os
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
@@ -92,7 +93,7 @@ def read(path: Path, name: str, *, is_named: bool) -> Iterable[Imported]:
 
 def claims(path: Path, name: str) -> bool:
     """Tell whether a format takes a file for its own; a pipe, or what cannot be read, is nobody's."""
-    if not path.is_file():
+    if not os.path.isfile(path):  # pathlib raises in a folder that may not be entered
         return False
     try:
         return load(name).sniff(_head(path), path.name) > 0

@@ -22,7 +22,7 @@ _PAIR = re.compile(r"([\d.]+\s*[kKMGT]?i?B)\s*/\s*([\d.]+\s*[kKMGT]?i?B)")
 _PERCENT = re.compile(r"[\d.]+\s*%")
 _NEXT = re.compile(r"(?<=B)\s+(?=[0-9a-f]{12}[,;\t])")
 """Where somebody put all containers of a moment into one line."""
-_BRACKETS = re.compile(r"[\[(]([^\])]*)[\])]")
+_BRACKETS = re.compile(r"[\[(]([^\[\]()]*)[\])]")
 
 _HEADERS = {
     "time": "time date datetime timestamp ts",

@@ -52,8 +52,8 @@ def _objects(text: str) -> Iterator[dict[str, object]]:
             place += 1
         try:
             found, place = decoder.raw_decode(text, place)
-        except ValueError:
-            return  # the end, or cut off
+        except (ValueError, RecursionError):
+            return  # the end, cut off, or nested without end
         if not isinstance(found, dict):
             continue
         inner = [

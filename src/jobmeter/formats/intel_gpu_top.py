@@ -64,7 +64,7 @@ def _objects(text: str) -> Iterator[dict[str, object]]:
     while place >= 0:
         try:
             found, end = decoder.raw_decode(text, place)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         if isinstance(found, dict):
             yield found

@@ -53,10 +53,12 @@ def _windows(path: Path) -> Iterator[Window | None]:
                 number, values = number + 1, {}
             names = line.split()
             continue
+        if not names or not words:
+            continue
         row = dict(zip(names, words, strict=False))
         if len(words) == len(names) and row["PID"].isdecimal():
             values |= _process(row)
-        elif line.strip() and names:
+        else:
             yield None  # the second line of a command
     if values:
         yield _window(number, values)

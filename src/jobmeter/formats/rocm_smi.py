@@ -62,7 +62,10 @@ def sniff(head: bytes, _name: str) -> float:
 def parse(path: Path) -> Iterable[Imported]:
     """Read every card as one window."""
     content = path.read_bytes()
-    cards = rocmtext.parse(content.removeprefix(b"\xef\xbb\xbf"))
+    try:
+        cards = rocmtext.parse(content.removeprefix(b"\xef\xbb\xbf"))
+    except RecursionError:
+        cards = None  # nested without end
     if not cards:
         raise UsageError(
             f"{path.name} is cut off or holds no card", hint="ask rocm-smi again and keep all of it"

@@ -4,7 +4,6 @@ A queue is a moment: it says where each job stood, never what it used. The end o
 its time limit would end it.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -74,10 +73,7 @@ def _rows(path: Path) -> Iterator[tuple[Row, str]]:
 def _json_row(line: str) -> Row:
     if not line.lstrip().startswith("{"):
         return {}
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return {}  # a hand-made format wrote what is no JSON
+    found = loose_json.parse_object(line) or {}  # a hand-made format may write what is no JSON
     words = {_ALIASES[name]: str(value) for name, value in found.items() if name in _ALIASES}
     return {name: word for name, word in words.items() if not quantity.is_absent(word)}
 
