@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from jobmeter.analysis import buildsamples, buildstats
 from jobmeter.formats import buildfacts, buildlog
 from jobmeter.formats.buildfacts import BuildFacts
+from jobmeter.model import endings
 from jobmeter.model.run import LIVE, Run, Status
 from jobmeter.model.view import RunView
 from jobmeter.service import campaign_text
@@ -121,7 +122,8 @@ def _status(run: Run) -> str:
 def _error(run: Run) -> str | None:
     if run.status is Status.COMPLETED or run.exit_code is None:
         return None
-    return f"ended by {run.signal}" if run.signal else f"exit code {run.exit_code}"
+    by = endings.cause(run)
+    return f"ended {by}" if by else f"exit code {run.exit_code}"
 
 
 def _given(**named: object) -> Record:

@@ -5,7 +5,7 @@ import io
 
 from jobmeter.cli.render import analysis_page, page
 from jobmeter.cli.render.screen import Screen
-from jobmeter.model.report import Cause, Finding, Health, Recommendation, Report, Severity
+from jobmeter.model.report import Cause, Evidence, Finding, Health, Recommendation, Report, Severity
 from support import reports, views
 from support.views import GIB, STARTED
 
@@ -64,6 +64,19 @@ def test_evidence_names_its_source_its_time_its_rank_and_its_words() -> None:
     shown = "\n".join(lines(reports.report(), width=120))
     assert "the kernel counted 1 kill: oom_kill 1  event oom_kill" in shown
     assert "rank 3: SIGKILL ended it" in shown
+
+
+def test_a_long_complaint_that_is_the_verdict_is_not_quoted_again() -> None:
+    complaint = "ValueError: " + "a shard of the data has too few columns, " * 5
+    said = Evidence(sentence="the job says so", source="stderr", quote=complaint)
+    verdict = reports.verdict(Cause.EXCEPTION, sentence=f"the job failed: {complaint}", evidence=(said,))
+    shown = lines(reports.report(verdict=verdict))
+    assert "because   the job says so  stderr" in shown
+    short = dataclasses.replace(said, quote="ValueError: a shard")
+    verdict = reports.verdict(
+        Cause.EXCEPTION, sentence="the job failed: ValueError: a shard", evidence=(short,)
+    )
+    assert "because   the job says so: ValueError: a shard  stderr" in lines(reports.report(verdict=verdict))
 
 
 def test_many_findings_of_one_kind_are_counted() -> None:

@@ -31,6 +31,9 @@ def test_a_run_is_a_build_with_samples_of_its_own() -> None:
     assert "error" not in fields
 
 
+TIMED_OUT = {"ended_by": "timeout", "options": {"timeout": 600.0}}
+
+
 @pytest.mark.parametrize(
     ("facts", "status", "success", "error"),
     [
@@ -42,6 +45,12 @@ def test_a_run_is_a_build_with_samples_of_its_own() -> None:
             "ended by SIGKILL",
         ),
         ({"status": Status.CANCELLED, "exit_code": 124}, "TIMEOUT", False, "exit code 124"),
+        (
+            {"status": Status.CANCELLED, "exit_code": 124, "signal": "SIGTERM", "context": TIMED_OUT},
+            "TIMEOUT",
+            False,
+            "ended at its time limit of 10 min 00 s, by SIGTERM",
+        ),
         ({"status": Status.CANCELLED, "exit_code": None}, "CANCELLED", False, None),
         ({"status": Status.RUNNING, "exit_code": None}, "WORKING", None, None),
         ({"status": Status.LOST, "exit_code": None}, "STATUS_UNKNOWN", None, None),

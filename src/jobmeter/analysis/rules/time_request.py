@@ -46,7 +46,7 @@ def _more(case: Case, asked: configs.Setting, limit: float, wall: float) -> Reco
         action=f"Set {asked.path}={_written(asked, wanted)}",
         impact=f"Time to finish: {known} after {units.format_seconds(wall)}",
         config_path=asked.path,
-        current_value=_written(asked, limit),
+        current_value=_given(asked, limit),
         recommended_value=_written(asked, wanted),
         evidence=(Evidence(sentence=case.verdict.sentence, source="verdict"),),
     )
@@ -65,7 +65,7 @@ def _less(case: Case, asked: configs.Setting, limit: float, wall: float) -> Iter
         action=f"Set {asked.path}={_written(asked, wanted)}",
         impact="A shorter job is started sooner, where the scheduler fills gaps",
         config_path=asked.path,
-        current_value=_written(asked, limit),
+        current_value=_given(asked, limit),
         recommended_value=_written(asked, wanted),
         evidence=(
             Evidence(
@@ -81,6 +81,12 @@ def _written(asked: configs.Setting, seconds: float) -> str | int:
     """Write a time as Slurm reads it, in seconds for everyone else."""
     seconds = min(seconds, _LONGEST_SECONDS)
     return asking.slurm_time(seconds) if asked.path == Asked.TIME.value else ceil(seconds)
+
+
+def _given(asked: configs.Setting, seconds: float) -> str | int | float:
+    """Write the time that was asked for: half a second is not none, and not a whole one."""
+    is_whole = asked.path == Asked.TIME.value or seconds == ceil(seconds)
+    return _written(asked, seconds) if is_whole else seconds
 
 
 def _share_done(case: Case) -> float | None:

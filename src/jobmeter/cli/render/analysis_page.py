@@ -33,6 +33,7 @@ SURE = 0.95
 """From here on the kernel or the scheduler said so itself: nothing need be added."""
 _MOST_EVIDENCE = 5
 _QUOTE_CELLS = 300
+_LONG_QUOTE = 80
 _WARNING = "WARNING"
 _SHOWN_PER_DETECTOR = 3
 _UNITS = {unit.value: unit for unit in Unit}
@@ -59,7 +60,7 @@ def _verdict(report: Report) -> Iterator[Row]:
     yield Row("verdict", f"{text.clean(verdict.sentence)}{_doubt(verdict)}", style=Style.BOLD)
     yield Row("health", report.health.value, style=HEALTH_STYLES[report.health])
     for label, row in zip(_once("because"), verdict.evidence[:_MOST_EVIDENCE], strict=False):
-        yield _evidence(label, row)
+        yield _evidence(label, row, verdict.sentence)
 
 
 def _doubt(verdict: Verdict) -> str:
@@ -74,12 +75,19 @@ def _once(label: str) -> Iterator[str]:
         yield ""
 
 
-def _evidence(label: str, one: Evidence) -> Row:
+def _evidence(label: str, one: Evidence, verdict: str) -> Row:
     moment = "" if one.timestamp is None else f"{_clock(one.timestamp)} "
     whose = "" if one.rank is None else f"rank {one.rank}: "
-    quote = f": {_cut(one.quote)}" if one.quote and one.quote not in one.sentence else ""
+    is_new = one.quote and one.quote not in one.sentence and not _repeats(one.quote, verdict)
+    quote = f": {_cut(one.quote)}" if one.quote and is_new else ""
     body = f"{moment}{whose}{text.clean(one.sentence)}{quote}"
     return Row(label, body, source=text.clean(one.source), hang=2)
+
+
+def _repeats(quote: str, verdict: str) -> bool:
+    """Tell whether the verdict just said these words, so many that saying them again hides the rest."""
+    begin = " ".join(quote.split())[:_LONG_QUOTE]
+    return len(begin) == _LONG_QUOTE and begin in " ".join(verdict.split())
 
 
 def _cut(words: str) -> str:

@@ -175,6 +175,12 @@ def test_a_run_that_was_cut_off_asks_for_the_time_its_steps_need() -> None:
     assert advice.impact == "Time to finish: 25% of its steps were done after 1 d 00 h"
 
 
+def test_a_limit_that_is_no_whole_second_is_told_as_it_was_given() -> None:
+    limit = cases.context(options={"timeout": 1.5})
+    advice = only("time_request", timed(1.5, cause=Cause.TIMEOUT, status=Status.CANCELLED, context=limit))
+    assert (advice.config_path, advice.current_value, advice.recommended_value) == ("--timeout", 1.5, 3)
+
+
 def resumed(first: int, last: int, every: int) -> Steps:
     rows = (
         Step(timestamp=STARTED + step, step=step, rank=0, source="sdk", metrics={"loss": 1.0})
