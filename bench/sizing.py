@@ -34,8 +34,8 @@ CORPUS = Path(os.environ.get("JOBMETER_CORPUS") or ROOT.parent / "shared" / "cor
 LEAST_SECONDS = 0.001
 """Tasks that took less than the clock's tick count as tasks, and weigh next to nothing."""
 GRID = [
-    Prices(failure=failure, prior_runs=runs)
-    for failure, runs in itertools.product((2.0, 4.0, 8.0, 16.0), (5.0, 10.0, 20.0))
+    Prices(failure=failure, tolerated=tolerated)
+    for failure, tolerated in itertools.product((3.0, 6.0, 12.0), (0.02, 0.03, 0.05))
 ]
 TOLERATED = 0.012
 """Constants are tried on other workflows with less than the 1.7 % failed tasks that are allowed."""
@@ -222,7 +222,7 @@ def print_jobmeter(traces: Traces, options: argparse.Namespace, *, with_inputs: 
     print(f"  constants chosen on the other workflows, {known}: {mean_ratio(one for _, _, one in found):.3f}")
     for name, prices, one in found:
         print(
-            f"    {name}: failure {prices.failure:g}, prior runs {prices.prior_runs:g}:"
+            f"    {name}: failure {prices.failure:g}, tolerated {prices.tolerated:g}:"
             f" waste {one.ratio:.3f}, failed {100 * one.failures:.2f} %"
         )
 

@@ -1,6 +1,7 @@
 """Advice on the tasks of four recorded workflows, scored as `bench/sizing.py` scores it."""
 
 import argparse
+import importlib
 import importlib.util
 import sys
 from pathlib import Path
@@ -62,3 +63,15 @@ def test_the_largest_seen_with_a_margin_wastes_what_it_always_did(
     policy = sys.modules["sizing_policies"].BASELINES["largest seen x 1.15"]
     scores = bench.score_all(traces, policy, OPTIONS, with_inputs=False)
     assert bench.mean_ratio(scores) == pytest.approx(0.246, abs=0.001)
+
+
+@pytest.mark.parametrize("with_inputs", [False, True])
+def test_few_tasks_fail_where_a_process_has_only_six(
+    bench: ModuleType, traces: dict[str, list[object]], with_inputs: bool
+) -> None:
+    stress = importlib.import_module("sizing_stress")
+    few = {name: stress.chunks(tasks[:600], None, size=6) for name, tasks in traces.items()}
+    policy = bench.jobmeter_policy(Prices(), with_inputs=with_inputs)
+    scores = bench.score_all(few, policy, OPTIONS, with_inputs=with_inputs)
+    assert max(one.failures for one in scores) <= 0.017
+    assert bench.mean_ratio(scores) <= 0.7

@@ -29,6 +29,23 @@ class Fit:
     largest_excess: float
 
 
+def doubt(past: Past) -> float:
+    """Say how likely the size of the input tells nothing of what a run uses: 1 until there is a sign that it does.
+
+    It is how often ranks that have nothing to do with one another go together so well (Spearman's test).
+    """
+    known = ~np.isnan(past.inputs)
+    runs = int(known.sum())
+    if runs < _LEAST_TO_FIT:
+        return 1.0
+    sizes, amounts = _ranks(past.inputs[known]), _ranks(past.amounts[known])
+    spread = float(sizes.std() * amounts.std())
+    if spread <= 0:
+        return 1.0
+    together = float(((sizes - sizes.mean()) * (amounts - amounts.mean())).mean()) / spread
+    return math.erfc(abs(together) * math.sqrt((runs - 1) / 2))
+
+
 def nearest_few(past: Past, input_bytes: float) -> float:
     """Take the most of the 3 runs with the most similar input."""
     return _nearest(past, input_bytes, _FEW)
@@ -68,6 +85,12 @@ def power(past: Past, input_bytes: float) -> float:
 def power_above_all(past: Past, input_bytes: float) -> float:
     """Follow a power of the input's size above every earlier run."""
     return _on_power(past, input_bytes, above_all=True)
+
+
+def _ranks(values: Amounts) -> Amounts:
+    """Give each value its place; those that are the same share the mean of theirs."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])
 
 
 def _nearest(past: Past, input_bytes: float, count: int) -> float:

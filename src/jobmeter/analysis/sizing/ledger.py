@@ -4,7 +4,9 @@ Before each run every candidate (a predictor times a margin) says what it would 
 writes down what that would have cost: never the other way round. The expected cost of a candidate is what it
 held too much so far, and its failure probability times what a failure costs. That probability is the stated
 one: failures counted, drawn towards what is known of jobs in general as long as there are few runs
-(`docs/sizing.md` has the figures). What can mislead: a job that changes today fails whatever its past says.
+(`docs/sizing.md` has the figures). Among those that should fail rarely enough the cheapest is taken; with few runs
+that scatter none may be, and the safest asks for so much that the user's own request is what remains. What can
+mislead: a job that changes today fails whatever its past says.
 """
 
 from collections.abc import Iterable
@@ -14,16 +16,18 @@ from math import nan, sqrt
 import numpy as np
 
 from jobmeter.analysis import sizing
+from jobmeter.analysis.sizing import inputs
 from jobmeter.analysis.sizing.past import Amounts, Past, Usage
 
 LEAST_RUNS = 2
-MARGINS: Amounts = np.array([1.0, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0])
-FIRST_MARGIN = 1.3
-"""What the largest of two runs is multiplied by: nothing is known of any candidate yet."""
+MARGINS: Amounts = np.array([1.0, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 1.75, 2.0, 2.5, 3.0])
 _LITTLE, _SHARE_OF_SPREAD = 0.04, 0.4
 """By how much, in logarithms, a run exceeds a prediction: at least a little, more where predictions scatter."""
 _LEAST_SPREAD = 5
 """Runs it takes to know how predictions scatter; before, they scatter as the runs themselves do."""
+_FEW_RUNS = 2.0
+"""How much wider than two runs scatter the next may lie: twice as far more, and ever less with more runs."""
+_TWO_RUNS_REACH = 1.3
 _JOB_CHANGED = 0.003
 """However much is known of a job, so often it turns into another one."""
 _NINETEEN_OF_TWENTY = 1.645
@@ -39,6 +43,8 @@ class Prices:
 
     failure: float = 6.0
     """A failed run costs this many times what the run itself needed, besides what it held in vain."""
+    tolerated: float = 0.03
+    """Nothing is advised that should fail more often than this, as long as anything else would do."""
     prior_runs: float = 5.0
     """General knowledge counts as much as this many runs of the job."""
 
@@ -187,22 +193,21 @@ class Ledger:
         untried = 1 / (len(self._past) + 1)
         exceeded = np.where(runs == 0, untried, (account.failures[:, :1] + 1) / (runs + 2))
         chances = (account.failures + prior * excess * exceeded) / (runs + prior)
-        plain = len(sizing.PREDICTORS)
-        floor = self._exchangeable(said[:plain, None] * MARGINS[None, :])
-        chances[:plain] = np.maximum(chances[:plain], floor)
-        return chances
+        anywhere = self._exchangeable(said[:, None] * MARGINS[None, :])
+        # a run with a larger input says nothing of this one, unless the input says nothing
+        anywhere[len(sizing.PREDICTORS) :] *= inputs.doubt(self._past)
+        return np.asarray(np.fmax(chances, anywhere))
 
     def _exchangeable(self, candidates: Amounts) -> Amounts:
         """Say how often a run would need more if the next one could have come at any place among the others.
 
-        However long ago it was, what was needed once may be needed again. Of runs with other inputs this says
-        nothing.
+        However long ago it was, what was needed once may be needed again.
         """
         rising = np.sort(self._past.amounts)
         larger = len(rising) - np.searchsorted(rising, candidates, side="right")
         above = np.maximum(candidates / max(float(rising[-1]), _LEAST), 1.0)
-        scatter = float(np.log(np.maximum(rising, _LEAST)).std())
-        return np.asarray((larger + beyond(above, np.array(scatter))) / (len(rising) + 1))
+        scatter = widened(np.log(np.maximum(rising, _LEAST)).std(), np.array(len(rising)))
+        return np.asarray((larger + beyond(above, scatter)) / (len(rising) + 1))
 
     def _spreads(self) -> Amounts:
         """Say how far the logarithms of amounts scatter around each prediction."""
@@ -211,18 +216,27 @@ class Ledger:
         mean = account.log_sums / runs
         own = np.sqrt(np.maximum(account.log_squares / runs - mean * mean, 0.0))
         amounts = np.log(np.maximum(self._past.amounts, _LEAST))
-        return np.where(account.predicted < _LEAST_SPREAD, amounts.std(), own)
+        return np.where(
+            account.predicted < _LEAST_SPREAD,
+            widened(amounts.std(), np.array(len(amounts))),
+            widened(own, np.maximum(runs, LEAST_RUNS)),
+        )
 
     def _cheapest(self, said: Amounts, chances: Amounts) -> tuple[int, int]:
         account = self._account
-        if account.needed[0] <= 0:
-            return 0, int(np.searchsorted(MARGINS, FIRST_MARGIN))
         needed = np.maximum(account.needed, _LEAST)[:, None]
         costs = account.held_in_vain / needed + chances * (
             account.failure_costs / needed + self._prices.failure
         )
-        # nothing speaks for a predictor that was never tried
-        costs[np.isnan(said) | (account.needed <= 0)] = np.inf
+        # nothing speaks for a predictor that was never tried, but for the first of all
+        untried = account.needed <= 0
+        untried[0] = False
+        costs[np.isnan(said) | untried] = np.inf
+        if account.needed[0] <= 0:
+            costs[0] = MARGINS
+        possible = np.isfinite(costs)
+        allowed = max(self._prices.tolerated - _JOB_CHANGED, float(chances[possible].min()))
+        costs[chances > allowed] = np.inf
         place = int(np.argmin(costs))
         return place // len(MARGINS), place % len(MARGINS)
 
@@ -231,7 +245,7 @@ class Ledger:
         ratios = found[~np.isnan(found)]
         if len(ratios) < LEAST_RUNS:
             amounts = self._past.amounts
-            return float(amounts.min()), float(amounts.max() * FIRST_MARGIN)
+            return float(amounts.min()), float(amounts.max() * _TWO_RUNS_REACH)
         low, high = np.quantile(ratios, (_TAIL, 1 - _TAIL))
         # quantiles of few values are too near to one another
         slack = 1 + 1 / len(ratios)
@@ -242,6 +256,11 @@ def beyond(margins: Amounts, spreads: Amounts) -> Amounts:
     """Say how many of the runs that exceed a prediction do so by a margin: most by little, some by any factor."""
     little = np.maximum(_LITTLE, _SHARE_OF_SPREAD * spreads)
     return np.asarray(0.85 * margins ** (-1 / little) + 0.15 * margins**-2.0)
+
+
+def widened(spreads: Amounts, runs: Amounts) -> Amounts:
+    """Say how far the next run may scatter where few are known, much as Student's distribution does."""
+    return np.asarray(spreads * np.sqrt(runs / (runs - 1)) * (1 + _FEW_RUNS / (runs - 1)))
 
 
 def wilson_high(share: float, runs: float) -> float:

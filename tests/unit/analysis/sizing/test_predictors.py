@@ -91,3 +91,16 @@ def test_where_no_input_is_known_nothing_is_said(name: str) -> None:
 @pytest.mark.parametrize("name", ["line", "power", "line above all", "power above all"])
 def test_inputs_that_are_all_as_large_have_no_slope(name: str) -> None:
     assert math.isnan(sizing.INPUT_PREDICTORS[name](past(5, 7, 6, sizes=(4e9, 4e9, 4e9)), 8e9))
+
+
+def test_the_input_is_doubted_until_amounts_go_with_it() -> None:
+    assert inputs.doubt(past(1, 2, sizes=(1.0, 2.0))) == 1
+    assert inputs.doubt(past(5, 5, 5, sizes=(1.0, 2.0, 3.0))) == 1
+    assert inputs.doubt(past(1, 2, 3, 4, sizes=(1.0, None, 2.0, None))) == 1
+    rising = tuple(map(float, range(10)))
+    assert inputs.doubt(past(*rising, sizes=rising)) == pytest.approx(0.0027, abs=0.0001)
+    assert inputs.doubt(past(*rising, sizes=rising[::-1])) == pytest.approx(0.0027, abs=0.0001)
+
+
+def test_the_input_is_doubted_where_amounts_go_up_and_down() -> None:
+    assert inputs.doubt(past(1, 5, 5, 1, sizes=(1.0, 2.0, 3.0, 4.0))) == 1
