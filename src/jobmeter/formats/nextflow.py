@@ -134,7 +134,8 @@ def _job(row: Row, text: str) -> jobrecord.Job:
             cpus=None if cpus is None else float(cpus),
         ),
         summary=summary,
-        details={name: row[name] for name in _DETAILS if name in row} | {"state": row.get("status")},
+        details={name: row[name] for name in _DETAILS if name in row}
+        | {"state": row.get("status"), "time_limit_seconds": _seconds(row.get("time", "")) or None},
         tags={"process": row.get("process", row.get("name", "").partition(" (")[0])},
         missing=missing,
         inexact=inexact,

@@ -124,15 +124,24 @@ def _ran_out_of(run: Run, context: Mapping[str, object]) -> Resource | None:
     state = _member(context, "slurm", "state")
     if state == _OUT_OF_MEMORY or any(_number(run.summary.get(key)) for key in _OOM_KEYS):
         return Resource.MEMORY
-    if run.provenance.origin == "nextflow" and run.exit_code == _KILLED_CODE:
-        return Resource.MEMORY
+    if run.provenance.origin == "nextflow":
+        return _nextflow_ran_out_of(run, context)
     is_timeout = run.status is Status.CANCELLED and run.exit_code == _TIMEOUT_CODE
     return Resource.TIME if state == _TIMEOUT or is_timeout else None
 
 
+def _nextflow_ran_out_of(run: Run, context: Mapping[str, object]) -> Resource | None:
+    """Tell the limit a task hit; the exit code of one that was stopped for time differs with the scheduler."""
+    limit = _time_limit(context)
+    if limit is not None and run.wall_seconds is not None and run.wall_seconds >= limit:
+        return Resource.TIME
+    return Resource.MEMORY if run.exit_code == _KILLED_CODE else None
+
+
 def _time_limit(context: Mapping[str, object]) -> float | None:
     """Find the limit a scheduler or `--timeout` set; Slurm tells its jobs when they will be ended."""
-    told = _number(_member(context, "slurm", "time_limit_seconds"))
+    limits = (_number(_member(context, tool, "time_limit_seconds")) for tool in ("slurm", "nextflow"))
+    told = next((limit for limit in limits if limit is not None), None)
     given = _number(_member(context, "options", "timeout"))
     begin, end = (
         _number(_member(context, "environment", name))

@@ -228,6 +228,39 @@ def test_a_workflow_that_was_imported_is_sized_process_by_process(tmp_path: Path
     assert sizing.lines("nextflow", [found])[1] == "    withName: 'NF:SORT' {"
 
 
+TIMED = f"""task_id,hash,name,process,status,exit,cpus,time,memory,start,complete,realtime,%cpu,peak_rss
+1,aa/1,NF:SORT (a),NF:SORT,COMPLETED,0,4,4h,8589934592,1000000,1600000,600000,150.0,{GIB}
+2,aa/2,NF:SORT (b),NF:SORT,COMPLETED,0,4,14400000,8589934592,2000000,2660000,660000,150.0,{GIB}
+{{more}}"""
+
+
+def sized_sort(tmp_path: Path, more: str = "") -> JobSizing:
+    (tmp_path / "trace.csv").write_text(TIMED.format(more=more))
+    importing.import_paths(str(tmp_path / "home"), [str(tmp_path / "trace.csv")])
+    return only(tmp_path / "home", "SORT")
+
+
+def test_the_time_a_workflow_asked_for_is_sized_too(tmp_path: Path) -> None:
+    found = sized_sort(tmp_path)
+    one = found.advice[Resource.TIME]
+    assert (one.asked, one.largest) == (4 * HOUR, 660)
+    assert one.advised < 1 * HOUR
+    minutes = int(one.advised / 60)
+    assert f"        time = {{ task.attempt == 1 ? {minutes}.min : 240.min }}" in sizing.lines(
+        "nextflow", [found]
+    )
+
+
+@pytest.mark.parametrize("code", [137, 140, 143])
+def test_a_task_that_was_stopped_at_its_time_limit_needed_more_time_and_no_memory(
+    tmp_path: Path, code: int
+) -> None:
+    row = f"3,aa/3,NF:SORT (c),NF:SORT,FAILED,{code},4,20m,8589934592,3000000,4201000,1201000,150.0,{GIB}\n"
+    found = sized_sort(tmp_path, row)
+    assert found.advice[Resource.TIME].largest == pytest.approx(1441.2)
+    assert found.advice[Resource.MEMORY].largest == GIB
+
+
 SACCT = """JobID|JobName|State|ExitCode|Elapsed|TotalCPU|MaxRSS|ReqMem|AllocCPUS|Timelimit|Start|End
 {rows}"""
 ROW = """{id}|align|COMPLETED|0:0|00:10:00|00:19:00||16G|8|04:00:00|2026-11-1{day}T08:00:00|2026-11-1{day}T08:10:00
