@@ -16,6 +16,7 @@ BUILDS = {
     "cmake": "CMake Error at CMakeLists.txt:12 (find_package):\n  Could not find a package\n",
     "pytest": "FAILED tests/test_a.py::test_b - assert 1 == 2\n===== 1 failed, 3 passed in 0.52s =====\n",
     "cargo-test": "test result: FAILED. 248 passed; 2 failed; 0 ignored\n\nerror: test failed, to rerun pass '--lib'\n",
+    "after-the-tests": "===== 12 passed in 0.52s =====\nuploading\nERROR: No matching distribution found for twiner\n",
     "snakemake": "Exiting because a job execution failed. Look below for error messages\n",
     "step-of-a-failed-task": "srun: error: n2: task 3: Exited with exit code 1\nsrun: Terminating StepId=9.0\n"
     "slurmstepd: error: *** STEP 9.0 ON n1 CANCELLED AT 2025-03-01T00:00:01 ***\n",

@@ -101,7 +101,7 @@ class _Survey:
     size: int = 0
     last_step: int = 0
     reached_end: bool = False
-    passed_tests: bool = False
+    tests_passed_at: int | None = None
     counted_rows: bool = False
     guessed_sizes: bool = False
     assumed_utc: bool = False
@@ -119,7 +119,7 @@ class _Survey:
     @property
     def status(self) -> Status | None:
         """Say how the job ended, as far as its text tells."""
-        if self.passed_tests:
+        if self.tests_passed_at is not None and self.tests_passed_at > (self.last_error or 0):
             return Status.COMPLETED
         if self.last_error is not None and self.last_error >= self.last_step:
             if self.size - self.last_error > _LONGEST_ENDING:
@@ -145,7 +145,8 @@ def _survey(path: Path) -> _Survey:
         found.size = offset + len(block)
     found.last_step = reader.last_row_end
     found.reached_end = reader.reached_end or endings.shows_end(tail)
-    found.passed_tests = endings.shows_pass(tail)
+    passed = endings.pass_to_end_bytes(tail)
+    found.tests_passed_at = None if passed is None else found.size - passed
     found.counted_rows = reader.counted_rows
     found.guessed_sizes, found.assumed_utc = reader.guessed_sizes, reader.assumed_utc
     told = [(event.type, event.details) for event in found.events]
@@ -177,7 +178,7 @@ def _imported(path: Path, found: _Survey) -> Imported:
         name=path.name,
         status=found.status,
         results=found.results,
-        context={"milestones": found.milestones, "tests": "passed" if found.passed_tests else None},
+        context={"milestones": found.milestones, "tests_passed_at": found.tests_passed_at},
         inexact=inexact,
     )
     return training.imported(told)

@@ -31,7 +31,8 @@ def shows_end(tail: bytes) -> bool:
     return any(_NOT.search(looked_at, 0, said.start()) is None for said in _SAID.finditer(looked_at))
 
 
-def shows_pass(tail: bytes) -> bool:
-    """Tell whether the last lines of a log are those of tests that passed: the errors before were asked for."""
+def pass_to_end_bytes(tail: bytes) -> int | None:
+    """Say how far before the end tests are said to have passed: the errors before that were asked for."""
     looked_at = tail[-LOOKED_AT_BYTES:]
-    return _PASSED.search(looked_at) is not None and _FAILED.search(looked_at) is None
+    passed = _PASSED.search(looked_at)
+    return None if passed is None or _FAILED.search(looked_at) else len(looked_at) - passed.start()
