@@ -65,7 +65,7 @@ def import_bundle(home: str, path: str) -> Run:
         target = folder_for(Path(home), run_id)
         if not _known(target, partial, run_id):
             lifecycle.make_private(target.parent)
-            partial.rename(target)
+            _settle(partial, target, run_id)
     except _BROKEN as error:
         raise UsageError(f"{path} is not a whole bundle: {error}", hint=_MADE) from None
     except OSError as error:
@@ -76,6 +76,14 @@ def import_bundle(home: str, path: str) -> Run:
 
 
 _MADE = "bundles are made by `jobmeter bundle RUN`"
+
+
+def _settle(partial: Path, target: Path, run_id: str) -> None:
+    try:
+        partial.rename(target)
+    except OSError:
+        if not _known(target, partial, run_id):  # another process may have been first
+            raise
 
 
 def _known(target: Path, partial: Path, run_id: str) -> bool:

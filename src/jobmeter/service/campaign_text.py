@@ -42,7 +42,7 @@ def say_fetched(debug: Debug, metrics: Mapping[str, object]) -> None:
     """Say what Cloud Build answered."""
     queue, working = metrics.get("queue_wait_seconds"), metrics.get("working_seconds")
     debug(f" CloudBuild metrics fetched! Queue: {queue}s, Working: {working}s")
-    debug(f"CLOUDBUILD_METRICS_JSON: {json.dumps(metrics, indent=2)}")
+    debug(f"CLOUDBUILD_METRICS_JSON: {json.dumps(redaction.redact_tree(dict(metrics)), indent=2)}")
 
 
 def say_parsing(debug: Debug, build_id: str) -> None:

@@ -1,5 +1,6 @@
 """A run that another tool recorded, written as a run folder of ours: whole or not at all."""
 
+import errno
 import math
 import os
 import shutil
@@ -22,16 +23,21 @@ from jobmeter.service import index, lifecycle
 Record = dict[str, object]
 
 
-def write(home: Path, run_id: str, imported: Imported) -> tuple[int, int, int]:
-    """Write a foreign run as a run folder; returns how many steps, windows and events it holds."""
+def write(home: Path, run_id: str, imported: Imported) -> tuple[int, int, int] | None:
+    """Write a foreign run as a run folder; returns how many steps, windows and events it holds.
+
+    None where a run of that id is there: another process may have been first.
+    """
     folder = index.folder_of(home, run_id)
-    partial = home / f".importing-{run_id}-{os.getpid()}"
+    partial = home / f".importing-{run_id}-{os.getpid()}-{time.monotonic_ns()}"
     try:
         lifecycle.make_private(partial)
         counts = _write_files(partial, run_id, imported)
         lifecycle.make_private(folder.parent)
         partial.rename(folder)
     except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST) and os.path.isdir(folder):
+            return None
         raise UsageError(
             f"cannot keep runs in {home}: {reason_of(error)}", hint="choose another home with --home"
         ) from None

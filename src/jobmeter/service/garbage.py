@@ -147,6 +147,8 @@ def _delete(home: Path, folder: Path, *, dry_run: bool) -> int:
     try:
         folder.rename(aside)
         shutil.rmtree(aside) if aside.is_dir() else aside.unlink()
+    except FileNotFoundError:
+        return 0  # another process was first
     except OSError as error:
         raise lifecycle.refused(f"cannot delete {folder}", error) from None
     return size
@@ -167,7 +169,8 @@ def _compress_run(run: Run, done: Collected, *, dry_run: bool) -> None:
 def compress(path: Path) -> int:
     """Replace a file by its `.gz`: at every moment one of the two is whole. Returns the bytes freed."""
     packed = path.with_name(f"{path.name}.gz")
-    partial = path.with_name(f".{path.name}.gz.part")
+    # of this process alone: what two of them wrote into one file would be neither's
+    partial = path.with_name(f".{path.name}.gz.{os.getpid()}.part")
     try:
         fd = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "wb") as file:
@@ -180,6 +183,9 @@ def compress(path: Path) -> int:
         os.utime(partial, times)
         partial.rename(packed)
         path.unlink()
+    except FileNotFoundError:
+        partial.unlink(missing_ok=True)
+        return 0  # another process was first
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise lifecycle.refused(f"cannot compress {path}", error) from None

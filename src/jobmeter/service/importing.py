@@ -247,11 +247,14 @@ def _import_bundle(home: Path, path: Path, run_id: str, harvest: Harvest) -> Non
 
 def _keep(home: Path, path: Path, imported: Imported, harvest: Harvest) -> None:
     run_id, known = _free_id(home, imported)
-    if known:
+    counts = None if known else foreign_runs.write(home, run_id, imported)
+    if counts is None and not known:
+        _keep(home, path, imported, harvest)  # another process took the id meanwhile: look whose run it is
+        return
+    if counts is None:
         reason = f"already imported as {run_id}"
         harvest.skipped.append(Skipped(path=str(path), reason=reason, known_run_id=run_id))
         return
-    counts = foreign_runs.write(home, run_id, imported)
     steps, windows, events = counts
     harvest.runs.append(
         Brought(run_id=run_id, format=imported.format, steps=steps, windows=windows, events=events)

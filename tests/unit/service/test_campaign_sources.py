@@ -7,7 +7,7 @@ import pytest
 
 from jobmeter.compat import campaign as front
 from jobmeter.errors import UsageError
-from jobmeter.service import campaign, campaign_book, campaign_builds, campaign_show
+from jobmeter.service import campaign, campaign_book, campaign_builds, campaign_show, campaign_text
 from support import builds
 from support.books import read, recent, region
 
@@ -37,6 +37,16 @@ def test_the_debug_lines_are_word_for_word(capsys: pytest.CaptureFixture[str]) -
         "DEBUG: Detected 4 spikes and 0 troughs",
         "DEBUG: Overall consistency score: 0.45",
     ]
+
+
+def test_debug_lines_tell_no_secrets(capsys: pytest.CaptureFixture[str]) -> None:
+    told = {"id": "a", "status": "FAILURE", "steps": [], "createTime": "2025-01-02T00:00:00Z"}
+    described = told | {"failureInfo": {"detail": "push to https://me:hunter22@example.org failed"}}
+    campaign.gathered(description=described, debug=campaign_text.to_stderr)
+    said = capsys.readouterr().err
+    assert "CLOUDBUILD_METRICS_JSON" in said
+    assert "push to https://" in said
+    assert "hunter22" not in said
 
 
 def test_a_log_without_markers_says_only_that_it_was_searched(capsys: pytest.CaptureFixture[str]) -> None:

@@ -136,6 +136,21 @@ def test_closed_runs_are_compressed_and_read_alike(home: Path) -> None:
     assert (again.compressed, again.freed_bytes) == ([], 0)
 
 
+def test_what_another_process_is_compressing_is_not_written_into(tmp_path: Path) -> None:
+    path, theirs = tmp_path / "usage.jsonl", tmp_path / ".usage.jsonl.gz.part"
+    path.write_bytes(b"line\n" * 10_000)
+    theirs.write_bytes(b"half")
+    garbage.compress(path)
+    assert theirs.read_bytes() == b"half"
+    assert gzip.decompress((tmp_path / "usage.jsonl.gz").read_bytes()) == b"line\n" * 10_000
+
+
+def test_what_another_process_removed_frees_nothing(tmp_path: Path) -> None:
+    assert garbage.compress(tmp_path / "usage.jsonl") == 0
+    assert garbage._delete(tmp_path, tmp_path / "gone", dry_run=False) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_steps_are_compressed_and_read_alike(home: Path) -> None:
     folder = folders.folder_of(home, run_id(17))
     told = [{"step": n, "rank": 1, "source": "sdk", "metrics": {"loss": n}} for n in range(500)]

@@ -2,6 +2,7 @@
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,23 @@ def test_everything_a_format_can_say_reaches_the_folder(tmp_path: Path) -> None:
     assert (run.status, run.exit_code, run.command) == (Status.FAILED, 2, ("make", "all"))
     assert (run.provenance.inexact, run.provenance.dropped) == ({"x": "why"}, {"usage": 1})
     assert run.provenance.origin == "other"
+
+
+def test_a_run_that_another_process_wrote_meanwhile_is_left_as_it_is(tmp_path: Path) -> None:
+    run_id = "20260102T030405Z-abcdef"
+    assert foreign_runs.write(tmp_path, run_id, imported()) is not None
+    written = index.folder_of(tmp_path, run_id).stat().st_ino
+    assert foreign_runs.write(tmp_path, run_id, imported()) is None
+    assert index.folder_of(tmp_path, run_id).stat().st_ino == written
+    assert [entry.name for entry in tmp_path.iterdir()] == ["runs"]
+
+
+def test_one_file_imported_by_many_at_once_is_one_run(tmp_path: Path) -> None:
+    path, home = usage_file(tmp_path / "work"), str(tmp_path / "home")
+    with ThreadPoolExecutor(8) as pool:
+        harvests = list(pool.map(lambda _: importing.import_paths(home, [str(path)]), range(8)))
+    assert len(os.listdir(tmp_path / "home" / "runs" / os.listdir(tmp_path / "home" / "runs")[0])) == 1
+    assert not any(harvest.empty_handed for harvest in harvests)
 
 
 def test_an_interrupted_import_leaves_no_half_folder(tmp_path: Path) -> None:
