@@ -38,6 +38,12 @@ _ERRORS = re.compile(
     rb"|^Killed$|ERROR: .*failed",
     re.MULTILINE | re.IGNORECASE,
 )
+_ERROR_WORDS = (
+    b"traceback (most", b"out of memory", b"outofmemory", b"oom-kill", b"oom_kill", b"lurmstepd: error",
+    b"due to time limit", b"segmentation fault", b"childfailederror", b"core dumped", b"no space left", b"disk quota",
+    b"cuda error", b"nccl error", b"watchdog caught", b"failed to solve", b"build step ", b"killed", b"error: ",
+)  # fmt: skip
+"""In lower case: text without any of them holds no such error, and is not worth a pattern that tries them all."""
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _LONGEST_ENDING = 65_536
 """More text than what a failing job still prints."""
@@ -128,6 +134,11 @@ class _Survey:
         return Status.COMPLETED if self.reached_end else None
 
 
+def _errors(text: bytes) -> Iterable[re.Match[bytes]]:
+    lower = text.lower()
+    return _ERRORS.finditer(text) if any(word in lower for word in _ERROR_WORDS) else ()
+
+
 def _survey(path: Path) -> _Survey:
     found = _Survey()
     reader = steplines.LogReader()
@@ -139,7 +150,7 @@ def _survey(path: Path) -> _Survey:
         for step in made:
             found.seen.note(step.timestamp)
         found.events += events
-        for error in _ERRORS.finditer(before + block):
+        for error in _errors(before + block):
             found.last_error = offset - len(before) + error.start()
         before = block[-_OVERLAP_BYTES:]
         found.size = offset + len(block)
