@@ -122,7 +122,10 @@ class Splitter:
         line = 0
         while True:
             if not expecting:
-                line = lines.next_marked(line)
+                marked = lines.next_marked(line)
+                if marked is None:
+                    break
+                line = marked
             position, stop = lines.span(line)
             if position >= len(block):
                 break
@@ -207,10 +210,10 @@ class _Lines:
             self._ends = [*(found.start() for found in _SEPARATOR.finditer(self._block)), len(self._block)]
         return self._ends
 
-    def next_marked(self, line: int) -> int:
-        """Give the next line with a word, from one on; one behind the last where none has."""
+    def next_marked(self, line: int) -> int | None:
+        """Give the next line with a word, from one on; None where none has."""
         place = bisect_left(self._marked, line)
-        return self._marked[place] if place < len(self._marked) else len(self._line_ends())
+        return self._marked[place] if place < len(self._marked) else None
 
     def span(self, line: int) -> Span:
         """Say where a line begins and ends; one that is not there begins at the end."""
