@@ -35,7 +35,7 @@ LEAST_SECONDS = 0.001
 """Tasks that took less than the clock's tick count as tasks, and weigh next to nothing."""
 GRID = [
     Prices(failure=failure, tolerated=tolerated)
-    for failure, tolerated in itertools.product((3.0, 6.0, 12.0), (0.02, 0.03, 0.05))
+    for failure, tolerated in itertools.product((3.0, 6.0, 12.0), (0.02, 0.025, 0.05))
 ]
 TOLERATED = 0.012
 """Constants are tried on other workflows with less than the 1.7 % failed tasks that are allowed."""

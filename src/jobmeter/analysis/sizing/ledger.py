@@ -43,7 +43,7 @@ class Prices:
 
     failure: float = 6.0
     """A failed run costs this many times what the run itself needed, besides what it held in vain."""
-    tolerated: float = 0.03
+    tolerated: float = 0.025
     """Nothing is advised that should fail more often than this, as long as anything else would do."""
     prior_runs: float = 5.0
     """General knowledge counts as much as this many runs of the job."""

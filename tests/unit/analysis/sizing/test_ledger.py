@@ -31,7 +31,7 @@ def test_after_two_runs_the_largest_is_taken_with_a_margin() -> None:
 def test_two_runs_that_are_alike_need_less_of_a_margin() -> None:
     offer = Ledger().replay(usages(5, 5)).advise()
     assert offer is not None
-    assert offer.margin == pytest.approx(1.5)
+    assert offer.margin == pytest.approx(1.75)
 
 
 def test_two_runs_that_scatter_leave_what_was_asked_for() -> None:
@@ -47,7 +47,7 @@ def test_nothing_is_advised_that_fails_more_often_than_is_tolerated() -> None:
         offer = book.advise()
         book.learn(Usage(amount=noise.lognormvariate(4.6, 0.1)))
         assert offer is not None
-        assert offer.failure_probability <= 0.03
+        assert offer.failure_probability <= 0.025
 
 
 def test_of_what_fails_too_often_the_safest_is_taken() -> None:
@@ -121,16 +121,16 @@ def test_stated_failures_are_about_those_that_happen() -> None:
 
 
 def test_a_run_that_once_needed_more_stays_in_the_stated_probability() -> None:
-    offer = Ledger().replay(usages(100, 1000, *[100.0] * 78, asked=1100)).advise()
+    offer = Ledger().replay(usages(100, 1000, *[100.0] * 118, asked=1100)).advise()
     assert offer is not None
     assert offer.amount < 1000
-    assert offer.failure_probability >= 1 / 81
+    assert offer.failure_probability >= 1 / 121
 
 
 def test_what_one_run_of_forty_needed_is_still_asked_for() -> None:
     offer = Ledger().replay(usages(100, 1000, *[100.0] * 38, asked=1100)).advise()
     assert offer is not None
-    assert offer.amount == pytest.approx(1000)
+    assert 1000 <= offer.amount <= 1100
 
 
 def test_no_advice_looks_ahead() -> None:
