@@ -1,10 +1,10 @@
 """How well `jobmeter check --against history` finds a step, and how often it cries wolf.
 
-    python bench/regression.py [--cases 400] [--steps 10,25] [--before 30] [--others]
+    python bench/regression.py [--cases 1500] [--steps 10,25] [--before 30] [--others]
     python bench/regression.py --real 100
 
 Simulated: for every kind of noise, `cases` histories of `before` runs and five runs after a step of so many
-percent (found: a claim within the five; a step of -10 is an improvement, and every claim is wrong), and as many
+percent (found: a claim within the five; after --steps=-10, an improvement, every claim is wrong), and as many
 without a step, of which 30 runs after the first `before` are judged (claims per 100 runs, and the standard error of
 that over the histories). `--others` takes kinds of noise on which nothing was tuned. Real: one short job is recorded
 so many times in a fresh home, and every run is judged by those before it.
@@ -160,7 +160,8 @@ def simulate(args: argparse.Namespace) -> None:
         cells = []
         for step in steps:
             share, usual = share_found(noise, step / 100, cases=args.cases, before=args.before)
-            cells.append(f"{share:.1f} % ({usual:g})")
+            error = math.sqrt(share * (100 - share) / args.cases)
+            cells.append(f"{share:.1f} ± {error:.1f} % ({usual:g})")
         wrong, error = false_claims(noise, cases=args.cases, before=args.before)
         print(f"| {' | '.join([name, *cells, f'{wrong:.2f} ± {error:.2f}'])} |", flush=True)
 
@@ -186,7 +187,7 @@ def record(repeats: int) -> None:
 def main() -> None:
     """Simulate, or record for real."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", type=int, default=400)
+    parser.add_argument("--cases", type=int, default=1500)
     parser.add_argument("--steps", default="10,25")
     parser.add_argument("--before", type=int, default=30)
     parser.add_argument("--others", action="store_true", help="kinds of noise on which nothing was tuned")
