@@ -84,7 +84,6 @@ def test_markdown_goes_to_a_file_and_to_the_step_summary(
         ("--against", "last", "--max", "loss=+5%"),
         ("--against", "last", "--github"),
         ("--against", "last", "--markdown", "/nowhere/at/all"),
-        (),
     ],
 )
 def test_a_check_that_cannot_be_made_is_bad_input(
@@ -99,7 +98,7 @@ def test_a_check_that_cannot_be_made_is_bad_input(
 
 def test_history_needs_nine_runs_and_then_sees_a_step_of_memory(home: Home, tmp_path: Path) -> None:
     record(home, tmp_path, *[30] * 3)
-    early = jobmeter(home.path, "check", "last", "--against", "history")
+    early = jobmeter(home.path, "check", "last")
     assert (early.code, early.out) == (0, b"")
     assert "not enough history of python hold.py: 2 earlier runs completed" in early.complaint
     ids = record(home, tmp_path, *[30] * 6, 45, 45, 45)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import isfinite
 from statistics import median
 
+from jobmeter.model import steps
 from jobmeter.model.rank import RankFacts
 from jobmeter.model.run import Run, Status
 from jobmeter.model.steps import SEEN, StepTable
@@ -24,7 +25,6 @@ WENT_WRONG = frozenset((Status.FAILED, Status.KILLED, Status.LOST))
 _FROM_OUTSIDE = frozenset(("SIGHUP", "SIGINT", "SIGTERM", 128 + 1, 128 + 2, 128 + 15))
 """How a rank ends that somebody stopped: a launcher stops those that are left."""
 _WAITING = frozenset(("nccl_timeout", "nccl_error"))
-_SDK, _LOG = "sdk", "log:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +100,7 @@ def _told(run: Run, rank: int, tables: Sequence[StepTable]) -> RankFacts:
 def trust(table: StepTable) -> tuple[int, int, str]:
     """Order tables: those with a clock first, the job's own word before files of other tools and before logs."""
     has_clock = table.timestamps is not None and not table.source.endswith(SEEN)
-    kind = 0 if table.source == _SDK else 2 if table.source.startswith(_LOG) else 1
-    return (0 if has_clock else 1), kind, table.source
+    return (0 if has_clock else 1), steps.trust(table.source), table.source
 
 
 def _began(table: StepTable) -> float:

@@ -23,7 +23,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     common.add_run(parser)
     parser.add_argument(
-        "--against", required=True, metavar="RUN|history", help="a run to hold it against, or 'history'"
+        "--against",
+        default=checking.HISTORY,
+        metavar="RUN|history",
+        help="a run to hold it against, or all earlier ones of the same job (%(default)s)",
     )
     parser.add_argument(
         "--max",

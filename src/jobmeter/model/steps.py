@@ -151,12 +151,13 @@ SEEN = ":seen"
 """Ends the name of a source that has no clock: its steps are dated by the look that found them, not when they were."""
 
 
-_SDK, _LOG = "sdk", "log:"
+SDK, _LOG = "sdk", "log:"
+"""What the job itself tells, and what begins the name of a log that was read."""
 
 
 def trust(source: str) -> int:
     """Order sources: the job's own word, then files of other tools, then what a log was understood to say."""
-    return 0 if source == _SDK else 2 if source.startswith(_LOG) else 1
+    return 0 if source == SDK else 2 if source.startswith(_LOG) else 1
 
 
 def as_json(value: Number) -> int | float | str:

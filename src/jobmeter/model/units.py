@@ -123,5 +123,5 @@ def _long_span(seconds: int) -> str:
         minutes = round(seconds / _MINUTE)
         if minutes < _DAY // _MINUTE:
             return f"{minutes // 60} h {minutes % 60:02d} min"
-    hours = round(seconds / _HOUR)
+    hours = (seconds + _HOUR // 2) // _HOUR
     return f"{hours // 24:,} d {hours % 24:02d} h"

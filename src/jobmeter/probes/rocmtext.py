@@ -44,7 +44,7 @@ def parse(text: "str | bytes") -> "dict[str, dict[str, int | float | str]] | Non
 
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict):
         return None

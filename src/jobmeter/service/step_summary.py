@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from jobmeter.model import metrics
 from jobmeter.model.run import Run
-from jobmeter.model.steps import MetricSummary, Number, StepSummary, as_json
+from jobmeter.model.steps import SDK, MetricSummary, Number, StepSummary, as_json, trust
 from jobmeter.stores import MetricStatistics, Ranks, StepStatistics, stepcolumns
 
-SDK, LOG = "sdk", "log:"
 NO_RANKS = Ranks()
 
 
@@ -34,11 +33,6 @@ class Told:
             for name, statistics in part.metrics.items():
                 found.setdefault(name, []).append(statistics)
         return {name: stepcolumns.merge(pieces) for name, pieces in found.items()}
-
-
-def trust(source: str) -> int:
-    """Order sources: the job's own word, then files of other tools, then what a log was understood to say."""
-    return 0 if source == SDK else 2 if source.startswith(LOG) else 1
 
 
 def best_first(found: Iterable[StepStatistics]) -> list[Told]:

@@ -95,6 +95,7 @@ def test_fields_that_are_absent_or_no_numbers_are_passed_over() -> None:
 def test_numbers_larger_than_any_machine_are_none() -> None:
     assert buildstats.number(2**63) is None
     assert buildstats.number(1e300) is None
+    assert buildstats.number(10**400) is None
     assert buildstats.number(2.5) == 2.5
 
 

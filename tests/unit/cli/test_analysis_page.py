@@ -128,3 +128,16 @@ def test_show_says_in_a_line_why_a_run_ended() -> None:
     )
     fine = reports.report(verdict=reports.verdict(Cause.COMPLETED))
     assert page.render(view, screen, STARTED, fine) == page.render(view, screen, STARTED)
+
+
+def test_a_sentence_that_begins_with_its_rank_is_not_told_whose_it_is() -> None:
+    slow = Finding(
+        detector="stragglers",
+        severity=Severity.WARNING,
+        sentence="rank 2 takes longer",
+        begin=STARTED,
+        rank=2,
+    )
+    shown = lines(dataclasses.replace(reports.report(), findings=(slow,)))
+    assert next(line for line in shown if "longer" in line).endswith(" rank 2 takes longer")
+    assert not any("rank 2: " in line for line in shown)

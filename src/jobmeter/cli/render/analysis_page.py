@@ -112,8 +112,10 @@ def _findings(findings: Sequence[Finding]) -> Iterator[Row]:
 
 def _finding(finding: Finding) -> str:
     when = "" if finding.begin is None else f"{_clock(finding.begin)} "
-    whose = "" if finding.rank is None else f"rank {finding.rank}: "
-    return f"{finding.severity.value}: {when}{whose}{text.clean(finding.sentence)}"
+    sentence = text.clean(finding.sentence)
+    rank = "" if finding.rank is None else f"rank {finding.rank}"
+    whose = f"{rank}: " if rank and not sentence.startswith(f"{rank} ") else ""
+    return f"{finding.severity.value}: {when}{whose}{sentence}"
 
 
 def _advice(advised: Sequence[Recommendation]) -> Iterator[Row]:
