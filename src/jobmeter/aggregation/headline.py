@@ -5,6 +5,7 @@ sampled processes. Memory means what the job needs, not what the kernel cached f
 """
 
 from jobmeter.aggregation import energy
+from jobmeter.model.measurement import GPU_TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,10 +157,6 @@ _HIGH_KEYS = (
     "wait_maxrss_floor",
     "docker_peak_mem_usage",
 )
-
-
-GPU_TOOLS = ("nvml", "nvsmi", "rocm", "apple", "fleet")
-"""In order of trust; where several measured the same GPU, one must not be added to another."""
 
 
 def gpu_util(summary: "Summary") -> "Figures | None":

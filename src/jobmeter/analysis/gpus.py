@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from jobmeter.analysis import readings
 from jobmeter.analysis.readings import Readings
-from jobmeter.analysis.series import GPU_TOOLS, Floats, gpu_label
+from jobmeter.analysis.series import Floats, gpu_label
+from jobmeter.model.measurement import GPU_TOOLS
 from jobmeter.model.view import RunView
 
 BUSY_PERCENT = 5.0

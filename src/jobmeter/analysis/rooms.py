@@ -12,8 +12,8 @@ import numpy as np
 
 from jobmeter.analysis import peaks
 from jobmeter.analysis.case import Case
-from jobmeter.analysis.series import GPU_TOOLS
 from jobmeter.model import units
+from jobmeter.model.measurement import GPU_TOOLS
 from jobmeter.model.report import Cause, Evidence, LogError
 from jobmeter.model.run import Run
 from jobmeter.model.view import RunView

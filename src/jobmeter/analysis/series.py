@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jobmeter.model import units
-from jobmeter.model.measurement import Kind, Unit
+from jobmeter.model.measurement import GPU_TOOLS, PROCESS_TOOLS, Kind, Unit
 from jobmeter.model.run import Run
 from jobmeter.model.view import RunView, Series
 
@@ -41,21 +41,18 @@ class Resource(Enum):
     GPU_MEMORY = "GPU memory"
 
 
-_PROCESS_TOOLS = ("proc", "psutil", "ps")
-GPU_TOOLS = ("nvml", "nvsmi", "rocm", "dcgm", "apple", "tegra", "fleet")
-"""Who may have measured a GPU: the beginning of its keys, the best first."""
 LADDER: dict[Resource, tuple[str, ...]] = {
     Resource.CPU: (
         *("cgroup_cputime", "wait_cputime"),
-        *(f"{tool}_cputime_total" for tool in _PROCESS_TOOLS),
-        *(f"{tool}_pdcpu_total" for tool in _PROCESS_TOOLS),
+        *(f"{tool}_cputime_total" for tool in PROCESS_TOOLS),
+        *(f"{tool}_pdcpu_total" for tool in PROCESS_TOOLS),
         *("ps_pcpu_total", "ps_pcpu", "docker_cputime", "docker_pcpu", "buildstats_cpu"),
         "cgroup_outer_cputime",
     ),
     # never `cgroup_mem_current` or `docker_mem_usage`: page cache fills them, which looks like a leak and is none
     Resource.MEMORY: (
         "cgroup_mem_unreclaimable",
-        *(f"{tool}_rss_total" for tool in _PROCESS_TOOLS),
+        *(f"{tool}_rss_total" for tool in PROCESS_TOOLS),
         *("docker_mem_used", "buildstats_mem_used", "cgroup_outer_mem_unreclaimable"),
     ),
     Resource.READ: ("wait_read_bytes", "cgroup_io_read", "docker_blk_read", "buildstats_io_read"),

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 from jobmeter.model import roles
 from jobmeter.model.aitk import Sample
+from jobmeter.model.measurement import GPU_TOOLS
 from jobmeter.model.run import Run, Value
 from jobmeter.model.view import Window
 
 GIB = 1 << 30
 _MEMORY_LEFT, _ALIVE = "host_mem_available", "proc_count"
-_GPU_TOOLS = ("nvml", "nvsmi", "rocm", "apple")
 
 
 def rows(run: Run, windows: Iterable[Window]) -> Iterator[Sample]:
@@ -141,7 +141,7 @@ def _row(window: Window, processes: _Processes, machine: _Machine) -> Sample:
 
 def _gpus(window: Window) -> tuple[list[float], list[float]]:
     """Take memory and utilisation of all GPUs from the one tool that saw any."""
-    for tool in _GPU_TOOLS:
+    for tool in GPU_TOOLS:
         memory, busy = _numbers(window, f"{tool}_mem_used"), _numbers(window, f"{tool}_util")
         if memory or busy:
             return list(memory.values()), list(busy.values())

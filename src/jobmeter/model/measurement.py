@@ -102,6 +102,8 @@ TOOLS = IMPORTED_TOOLS | frozenset(
 
 PROCESS_TOOLS = ("proc", "psutil", "ps")
 """Tools that measure single processes, in order of trust; where several did, one must not be added to another."""
+GPU_TOOLS = ("nvml", "nvsmi", "rocm", "dcgm", "apple", "tegra", "fleet")
+"""Tools that measure GPUs, in order of trust."""
 
 
 class Measurement:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from jobmeter.analysis.sizing import cores
 from jobmeter.analysis.sizing.facts import RunFacts
+from jobmeter.model.measurement import GPU_TOOLS
 from jobmeter.model.run import LIVE, Run, Status
 from jobmeter.model.sizing import Resource
 from jobmeter.stores import Store
@@ -24,7 +25,6 @@ _OOM_KEYS = ("cgroup_oom_kill", "slurm_oom_kill")
 _OUT_OF_MEMORY, _TIMEOUT = "OUT_OF_MEMORY", "TIMEOUT"
 _TIMEOUT_CODE = 124
 _KILLED_CODE = 137
-_GPU_TOOLS = ("nvml", "nvsmi", "rocm")
 
 
 def of_job(store: Store, runs: Sequence[Run]) -> list[RunFacts]:
@@ -187,7 +187,7 @@ def _gpus(store: Store, run: Run, context: Mapping[str, object]) -> tuple[int | 
     if "gpu_util_percent" not in run.headline:
         return None, asked
     statistics = store.statistics(run.run_id)
-    for tool in _GPU_TOOLS:
+    for tool in GPU_TOOLS:
         devices = [one for (key, instance), one in statistics.items() if key == f"{tool}_util" and instance]
         if devices:
             return sum(one.high > 0 for one in devices), asked if asked is not None else float(len(devices))

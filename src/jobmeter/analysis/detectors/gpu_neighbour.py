@@ -12,8 +12,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from jobmeter.analysis import gpus, readings
-from jobmeter.analysis.series import GPU_TOOLS
 from jobmeter.model import units
+from jobmeter.model.measurement import GPU_TOOLS
 from jobmeter.model.report import Evidence, Finding, LogError, Severity
 from jobmeter.model.view import RunView
 

@@ -9,8 +9,8 @@ from jobmeter.analysis import advice, asking, configs, rooms
 from jobmeter.analysis.case import Case
 from jobmeter.analysis.configs import Asked
 from jobmeter.analysis.fits import Estimate
-from jobmeter.analysis.series import GPU_TOOLS
 from jobmeter.model import sizing, units
+from jobmeter.model.measurement import GPU_TOOLS
 from jobmeter.model.report import Cause, Evidence, Prediction, Recommendation, Severity
 from jobmeter.model.run import Run, Status
 
