@@ -6,6 +6,7 @@ twice finds what is there and says so.
 
 import os
 import re
+import stat
 import tarfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +18,7 @@ from jobmeter.errors import JobmeterError, UsageError, reason_of
 from jobmeter.formats import log, steplines
 from jobmeter.model.imported import Imported
 from jobmeter.runfolder import reader, records
-from jobmeter.service import bundles, foreign_runs, index
+from jobmeter.service import bundles, endless, foreign_runs, index
 
 BUNDLE = "bundle"
 """A run of jobmeter's own, from a colleague."""
@@ -120,8 +121,7 @@ class _Importer:
             harvest.skipped.append(Skipped(path=str(path), reason=_why_not(path)))
 
     def _take(self, path: Path, *, searched: bool) -> None:
-        # os.path says no where pathlib raises: a circle of links, a folder that may not be entered
-        if not os.path.isfile(path) or _real(path) in self._consumed:
+        if not _is_plain(path) or _real(path) in self._consumed:
             return
         if self._watch is not None:
             self._watch(path, self.harvest)
@@ -164,12 +164,21 @@ class _Importer:
         return found
 
 
+def _is_plain(path: Path) -> bool:
+    """Tell a file that has an end from a folder, a pipe, and what is not there or may not be looked at."""
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and endless.kind_of(status) is None
+
+
 def _why_not(path: Path) -> str:
     try:
-        path.stat()
+        kind = endless.kind_of(path.stat())
     except OSError as error:
         return "no such file" if isinstance(error, FileNotFoundError) else reason_of(error)
-    return "no known format: see docs/formats.md"
+    return "no known format: see docs/formats.md" if kind is None else f"{kind}, which may never end"
 
 
 def _real(path: Path) -> Path:

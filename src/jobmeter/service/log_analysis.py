@@ -15,19 +15,15 @@ from jobmeter.formats import log
 from jobmeter.model.report import Report
 from jobmeter.model.steps import Steps
 from jobmeter.model.view import RunView
-from jobmeter.service import log_errors, references
+from jobmeter.service import endless, log_errors, references
 from jobmeter.stores import stepcolumns
 
 _GZIP = b"\x1f\x8b"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """A text whose lines do not end where the byte of a line's end stands."""
 _EMPTY = "the job wrote nothing there: it may have printed to stderr, which 2>&1 adds"
-_PIPE = "a named pipe"
-_KINDS = {stat.S_IFIFO: _PIPE, stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 _DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 """Where a shell lays what `<(command)` prints."""
-_KERNEL = ("/proc", "/sys", "/sys/kernel/debug", "/sys/kernel/tracing")
-"""A read of such a file may wait for the next message, and take it away from others."""
 
 
 def analyze(path: Path) -> tuple[RunView, Report]:
@@ -66,15 +62,11 @@ def _require_end(path: Path) -> None:
     is_given = _is_stdin(path) or str(path.parent) in _DESCRIPTORS
     if (is_given and not stat.S_ISREG(status.st_mode)) or str(path) == os.devnull:
         return
-    kind = _KINDS.get(stat.S_IFMT(status.st_mode))
-    if kind is None and any(
-        os.path.ismount(root) and os.stat(root).st_dev == status.st_dev for root in _KERNEL
-    ):
-        kind = "a file of the kernel"
+    kind = endless.kind_of(status)
     if kind is not None:
         hint = (
             f"pipe it in: cat {path} | jobmeter analyze -"
-            if kind == _PIPE
+            if kind == endless.PIPE
             else "copy what you mean into a file"
         )
         raise UsageError(f"{_shown(path)} is {kind}, and may never end", hint=hint)

@@ -256,3 +256,14 @@ def test_links_that_go_round_are_skipped_with_a_reason(tmp_path: Path) -> None:
         assert harvest.runs == []
     (skipped,) = importing.import_paths(str(tmp_path / "home"), [str(tmp_path / "loop")]).skipped
     assert skipped.reason == "too many levels of symbolic links"
+
+
+def test_what_may_never_end_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.log")
+    named = importing.import_paths(str(tmp_path / "home"), [str(tmp_path / "pipe.log"), "/proc/kmsg"])
+    assert [(one.path, one.reason) for one in named.skipped] == [
+        (str(tmp_path / "pipe.log"), "a named pipe, which may never end"),
+        ("/proc/kmsg", "a file of the kernel, which may never end"),
+    ]
+    searched = importing.import_paths(str(tmp_path / "home"), [str(tmp_path)])
+    assert (searched.runs, searched.skipped, searched.looked_at) == ([], [], 0)
