@@ -1,11 +1,18 @@
 """Rules for every suite: what is needed must be there, so a skipped test is a failed run."""
 
+import signal
+
 import hypothesis
 import pytest
 
 # a busy machine is no failure of what is tested
 hypothesis.settings.register_profile("jobmeter", deadline=None)
 hypothesis.settings.load_profile("jobmeter")
+
+# a shell that runs the suite in the background ignores these for everything that is started from here
+for number in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

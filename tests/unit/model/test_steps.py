@@ -83,3 +83,24 @@ def test_numbers_are_held_as_words_where_these_are_exact() -> None:
 
 def test_a_job_s_own_word_is_believed_before_files_and_those_before_logs() -> None:
     assert sorted(["log:hf", "wandb", "sdk"], key=steps.trust) == ["sdk", "wandb", "log:hf"]
+
+
+def test_a_summary_is_rendered_without_what_nobody_told() -> None:
+    loss = steps.MetricSummary(first=2.5, last="NaN", low=0.5, high=2.5, not_finite=1, source="log:hf")
+    told = steps.StepSummary(count=3, last_step=9, source="sdk", steps_per_second=1.5, metrics={"loss": loss})
+    assert told.as_record() == {
+        "count": 3,
+        "last_step": 9,
+        "source": "sdk",
+        "steps_per_second": 1.5,
+        "metrics": {
+            "loss": {"first": 2.5, "last": "NaN", "min": 0.5, "max": 2.5, "not_finite": 1, "source": "log:hf"}
+        },
+    }
+    untimed = steps.StepSummary(count=1, last_step=0, metrics={"lr": steps.MetricSummary(first=1, last=1)})
+    assert untimed.as_record() == {
+        "count": 1,
+        "last_step": 0,
+        "source": "",
+        "metrics": {"lr": {"first": 1, "last": 1}},
+    }
