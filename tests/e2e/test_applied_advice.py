@@ -81,7 +81,7 @@ def test_advice_is_applied_followed_and_held_against_the_next_run(folder: Path) 
         (("--apply", "config.json"), "--apply does not change config.json unasked"),
         (("-o", "new.json"), "-o and --only belong to --apply"),
         (("--only", "leak"), "-o and --only belong to --apply"),
-        (("--apply", "gone.json", "-o", "new.json"), "cannot read gone.json: No such file or directory"),
+        (("--apply", "gone.json", "-o", "new.json"), "cannot read gone.json: no such file or directory"),
     ],
 )
 def test_what_cannot_be_applied_is_one_sentence(folder: Path, words: tuple[str, ...], sentence: str) -> None:
