@@ -118,7 +118,7 @@ class Sampler:
                 self._repeat(name, fold=again is None)
         self.samples += 1
         self._process_window.samples += 1
-        self._write_job_line(again, idle=not due)
+        self._write_job_line(again, is_repeated=not due)
         if reporting:
             self._report(now)
 
@@ -208,12 +208,12 @@ class Sampler:
             self._witnesses.pop(name, None)
             self._close(name, self._sources.pop(name))
 
-    def _write_job_line(self, again: str | None, *, idle: bool) -> None:
+    def _write_job_line(self, again: str | None, *, is_repeated: bool) -> None:
         window = self._job_window
         window.samples += 1
         folded: windows.Folded = {} if again is not None else window.fold()
         text = again or usageline.measurements(folded)
-        if idle and window.samples == 1:
+        if is_repeated and window.samples == 1:
             self._still = text
         if self._write(text, window):
             window.commit(folded)

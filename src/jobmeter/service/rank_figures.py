@@ -10,6 +10,7 @@ from jobmeter.analysis import shares
 from jobmeter.analysis.ranks import Life
 from jobmeter.analysis.shares import Share
 from jobmeter.model import metrics, roles, steps
+from jobmeter.model.measurement import GPU_TOOLS
 from jobmeter.model.run import Run
 from jobmeter.model.steps import StepTable
 from jobmeter.model.view import Process
@@ -19,7 +20,6 @@ from jobmeter.stores import Statistics, Store
 STEPS_COMPARED = 5_000
 """How many of the last steps are laid side by side: a million of each of many ranks would take minutes."""
 THROUGHPUT = (metrics.SAMPLES_PER_SECOND, metrics.TOKENS_PER_SECOND)
-_GPU_TOOLS = ("nvml", "nvsmi", "rocm")
 _LAST = 1 << 62
 
 
@@ -154,7 +154,7 @@ def _rate(tables: Sequence[StepTable], name: str) -> float | None:
 
 
 def _has_gpu(run: Run) -> bool:
-    return any(key.startswith((*_GPU_TOOLS, "fleet")) for key in run.definitions)
+    return any(key.startswith(GPU_TOOLS) for key in run.definitions)
 
 
 def _gpu(
@@ -162,14 +162,14 @@ def _gpu(
 ) -> Gpu:
     """Take what the driver says of the rank's processes, else what the rank told, else its own devices."""
     mine = {one.instance for one in processes}
-    for tool in _GPU_TOOLS:
+    for tool in GPU_TOOLS:
         found = _together(measured, mine, f"{tool}_proc_util", f"{tool}_proc_mem")
         if found != Gpu():
             return found
     found = _together(measured, {str(rank)}, "fleet_util", "fleet_mem_used")
     if found != Gpu() or not alone:
         return found
-    for tool in _GPU_TOOLS:
+    for tool in GPU_TOOLS:
         devices = {instance for key, instance in measured if key == f"{tool}_util"}
         found = _together(measured, devices, f"{tool}_util", f"{tool}_mem_used")
         if found.util_percent is not None:

@@ -180,48 +180,47 @@ def test_a_line_that_the_disk_refused_is_carried_by_the_next(scene: Scene) -> No
     assert clock["step"] == [1000.0, 1003.0]
 
 
-def test_what_an_idle_job_said_stands_in_every_line_and_weighs_in_the_mean(
-    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def idle(scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+    """Give a sampler of a sleeping job whose own accounts say what they are told to."""
     monkeypatch.setitem(collectors.ALL, "cgroup", __name__)
+    made = Scene(tmp_path / "other", scene.job.pid, SCRIPTED)
+    (tmp_path / "other").mkdir()
+    yield made
+    made.sampler.close()
+    made.folder.close()
+    made.job.close()
+
+
+def test_what_an_idle_job_said_stands_in_every_line_and_weighs_in_the_mean(idle: Scene) -> None:
     Scripted.script = [
         [("cgroup_level", "", 10), ("cgroup_used", "", 2.5)],
         [("cgroup_level", "", 30), ("cgroup_used", "", 4.0)],
     ]
-    other = Scene(tmp_path / "other", scene.job.pid, SCRIPTED)
-    (tmp_path / "other").mkdir()
     for seconds in (1, 1, 1, 5, 1):
-        other.clock.now += seconds
-        other.sampler.sample()
-    other.sampler.close()
-    measured = [line["measurements"] for line in other.lines()]
+        idle.clock.now += seconds
+        idle.sampler.sample()
+    measured = [line["measurements"] for line in idle.lines()]
     assert measured[1:] == [
         {"cgroup_level": 10, "cgroup_used": 0},
         {"cgroup_level": 10, "cgroup_used": 0},
         {"cgroup_level": 30, "cgroup_used": 1.5},
         {"cgroup_level": 30, "cgroup_used": 0},
     ]
-    assert other.sampler.summary.values() == {
+    assert idle.sampler.summary.values() == {
         "cgroup_mean_level": 18,
         "cgroup_peak_level": 30,
         "cgroup_used": 1.5,
     }
-    other.folder.close()
-    other.job.close()
 
 
-def test_an_idle_job_says_the_same_again_each_time_for_a_span_of_its_own(
-    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(collectors.ALL, "cgroup", __name__)
+def test_an_idle_job_says_the_same_again_each_time_for_a_span_of_its_own(idle: Scene) -> None:
     said = [("cgroup_level", "", 10), ("cgroup_used", "", 2.5)]
     Scripted.script = [said, list(said), [("cgroup_level", "", 11), ("cgroup_used", "", 2.5)]]
-    other = Scene(tmp_path / "other", scene.job.pid, SCRIPTED)
-    (tmp_path / "other").mkdir()
     for seconds in (1, 1, 1, 5, 1, 1, 1):
-        other.clock.now += seconds
-        other.sampler.sample()
-    lines = other.lines()
+        idle.clock.now += seconds
+        idle.sampler.sample()
+    lines = idle.lines()
     assert [line["measurements"] for line in lines[1:]] == [
         *[{"cgroup_level": 10, "cgroup_used": 0}] * 4,
         *[{"cgroup_level": 11, "cgroup_used": 0}] * 2,
@@ -231,31 +230,21 @@ def test_an_idle_job_says_the_same_again_each_time_for_a_span_of_its_own(
         for begin, end in ((0, 1), (1, 2), (2, 3), (3, 8), (8, 9), (9, 10), (10, 11))
     ]
     assert {line["num_samples"] for line in lines} == {1}
-    other.sampler.close()
-    other.folder.close()
-    other.job.close()
 
 
-def test_what_an_idle_job_could_not_write_is_in_its_next_line(
-    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(collectors.ALL, "cgroup", __name__)
+def test_what_an_idle_job_could_not_write_is_in_its_next_line(idle: Scene) -> None:
     Scripted.script = [[("cgroup_level", "", 10), ("cgroup_used", "", 2.5)]]
-    other = Scene(tmp_path / "other", scene.job.pid, SCRIPTED)
-    path = Path(str(other.folder.file("usage.jsonl")))
-    path.mkdir(parents=True)
+    path = Path(str(idle.folder.file("usage.jsonl")))
+    path.mkdir()
     for _ in range(3):
-        other.clock.now += 1
-        other.sampler.sample()
+        idle.clock.now += 1
+        idle.sampler.sample()
     path.rmdir()
     for _ in range(2):
-        other.clock.now += 1
-        other.sampler.sample()
-    first, second = other.lines()
+        idle.clock.now += 1
+        idle.sampler.sample()
+    first, second = idle.lines()
     assert (first["num_samples"], first["clock"]) == (4, {"cgroup": [1000.0, 1004.0]})
     assert first["measurements"] == {"cgroup_level": 10, "cgroup_used": 0}
     assert (second["num_samples"], second["clock"]) == (1, {"cgroup": [1004.0, 1005.0]})
     assert second["measurements"] == {"cgroup_level": 10, "cgroup_used": 0}
-    other.sampler.close()
-    other.folder.close()
-    other.job.close()

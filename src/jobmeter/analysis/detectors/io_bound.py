@@ -51,9 +51,9 @@ class Wait:
     run_share: float
     """Of the whole run."""
     cores: float | None
-    read: float | None
+    read_bytes_per_second: float | None
     """Bytes a second."""
-    written: float | None
+    written_bytes_per_second: float | None
 
 
 def detect(view: RunView) -> Iterable[Finding]:
@@ -82,8 +82,8 @@ def _wait(view: RunView, found: Readings) -> Wait | None:
         waited_seconds=waited,
         run_share=min(1.0, waited / float(found.spans.sum())),
         cores=_mean(view, Resource.CPU, found, felt),
-        read=_mean(view, Resource.READ, found, felt),
-        written=_mean(view, Resource.WRITE, found, felt),
+        read_bytes_per_second=_mean(view, Resource.READ, found, felt),
+        written_bytes_per_second=_mean(view, Resource.WRITE, found, felt),
     )
 
 
@@ -107,7 +107,7 @@ def _is_excused(view: RunView, wait: Wait) -> bool:
     cpus = view.run.limits.cpus
     if wait.cores is not None and cpus is not None and wait.cores >= BUSY_SHARE * cpus:
         return True
-    moved = (wait.read or 0.0) + (wait.written or 0.0)
+    moved = (wait.read_bytes_per_second or 0.0) + (wait.written_bytes_per_second or 0.0)
     return wait.key == HOST_KEY and moved < LEAST_BYTES_PER_SECOND
 
 
@@ -141,14 +141,15 @@ def _meanwhile(wait: Wait) -> str:
     told = []
     if wait.cores is not None:
         told.append(f"used {wait.cores:.2g} cores")
-    if wait.read is not None:
-        told.append(f"read {units.format_bytes(wait.read)}/s")
-    if wait.written is not None:
-        told.append(f"wrote {units.format_bytes(wait.written)}/s")
+    if wait.read_bytes_per_second is not None:
+        told.append(f"read {units.format_bytes(wait.read_bytes_per_second)}/s")
+    if wait.written_bytes_per_second is not None:
+        told.append(f"wrote {units.format_bytes(wait.written_bytes_per_second)}/s")
     return f"; meanwhile it {', '.join(told)}" if told else ""
 
 
 def _figures(wait: Wait, share: float) -> dict[str, Value]:
+    read, written = wait.read_bytes_per_second, wait.written_bytes_per_second
     found: dict[str, Value | None] = {
         "wait_ratio": round(share, 4),
         "run_ratio": round(wait.run_share, 4),
@@ -156,7 +157,7 @@ def _figures(wait: Wait, share: float) -> dict[str, Value]:
         "waited_seconds": wait.waited_seconds,
         "scope": "job" if wait.key == OWN_KEY else "host",
         "used_cores": None if wait.cores is None else round(wait.cores, 4),
-        "read_bytes_per_second": None if wait.read is None else round(wait.read),
-        "write_bytes_per_second": None if wait.written is None else round(wait.written),
+        "read_bytes_per_second": None if read is None else round(read),
+        "write_bytes_per_second": None if written is None else round(written),
     }
     return {name: value for name, value in found.items() if value is not None}

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from jobmeter.cli.render.numbers import number, source
 from jobmeter.cli.render.rows import Row
 from jobmeter.model import text, units
+from jobmeter.model.measurement import GPU_TOOLS
 from jobmeter.model.run import Headline, Run
 
-GPU_TOOLS = ("nvml", "nvsmi", "rocm", "dcgm", "apple", "fleet")
+BOARD_TOOLS = tuple(tool for tool in GPU_TOOLS if tool != "tegra")
+"""Those that tell of a GPU's own board: what tegrastats calls temperature and power is of zones and rails."""
 _HELD = {
     "proc_mem_total": "held by the job's processes",
     "mem_used_total": "in use on its GPUs",
@@ -58,7 +60,7 @@ def _count(run: Run, tool: str) -> float | None:
 
 def _devices(run: Run) -> Iterator[Row]:
     """Name the GPUs and the most that was in use on one of them, which is what must fit."""
-    for tool in GPU_TOOLS:
+    for tool in BOARD_TOOLS:
         name, count = run.summary.get(f"{tool}_name"), _count(run, tool)
         if name is None and count is None:
             continue
@@ -92,7 +94,7 @@ def _said(run: Run, tool: str, count: float | None) -> bool:
 
 def _board(run: Run) -> Iterator[Row]:
     """Say what one board drew and how warm the warmest became."""
-    for tool in GPU_TOOLS:
+    for tool in BOARD_TOOLS:
         power, heat = f"{tool}_mean_power", f"{tool}_peak_temp"
         watts, celsius = run.summary.get(power), run.summary.get(heat)
         parts: dict[str, str] = {}
