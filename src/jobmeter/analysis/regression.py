@@ -7,8 +7,12 @@ The five must be likelier moved than 99.2 % of draws of five from the runs befor
 and four of them, the last one among these, above the usual value. Two or three runs suffice where all of them lie
 where hardly a run ever was. After a change the runs since are the new normal; a return is told.
 
+Where runs scatter widely, the machine's speed moves more than the job does, for several runs on end: there it takes
+the last `_LONG` runs to tell a rise, and one to about where an earlier one had been is not told again.
+
 What can mislead: a slow creep below the least effect is never claimed; nothing is said within the first `FEWEST`
-runs, nor for as many after a change unless it goes back.
+runs, nor for as many after a change unless it goes back; a widely scattering job is guarded only against what is
+large and stays.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,6 +31,9 @@ FEWEST = 8
 WINDOW = 5
 LEAST_SHARE = 0.03
 """Of the usual value: less is no change anybody acts on."""
+_LONG = 12
+_WIDE_SHARE = 0.12
+"""Runs scatter widely whose middle half is higher than so much of the usual value."""
 _DRAWS = 2000
 _WORSE_QUANTILE, _BETTER_QUANTILE = 0.992, 0.995
 """An improvement that is none would make the next usual run look worse: it must be surer."""
@@ -96,6 +103,10 @@ class _Moved:
         middle = (float(np.median(normal[: self.begin])) + self.level) / 2
         return last < middle if self.rose else last > middle
 
+    def top(self, normal: Sequence[float]) -> float:
+        """Say where the upper runs lay since."""
+        return _middle_half(np.array(normal[self.begin :]))[1]
+
     def is_left_behind(self, normal: Sequence[float], count: int) -> bool:
         """Tell that the last runs are not just this rise once more, but half as much again."""
         usual = float(np.median(normal[: self.begin]))
@@ -127,6 +138,8 @@ class _Walk:
         self._least = least
         self._normal: list[float] = []
         self._moved: _Moved | None = None
+        self._told_top: float | None = None
+        """Where the upper runs lay while a rise was told."""
 
     def step(self, place: int, value: float) -> Ruling:
         self._normal.append(value)
@@ -144,9 +157,18 @@ class _Walk:
             ways.append((False, -1.0, _BETTER_QUANTILE))
         for rose, sign, quantile in ways:
             count = _rise(sign * runs, self._least, quantile)
-            if count and (self._moved is None or self._moved.is_left_behind(self._normal, count)):
+            if count and (not rose or self._is_news(count)):
                 return self._move(place, count, rose=rose)
         return None
+
+    def _is_news(self, count: int) -> bool:
+        """Tell that the last runs rose beyond what was told before."""
+        if self._moved is not None and not self._moved.is_left_behind(self._normal, count):
+            return False
+        told = self._told_top
+        if count != _LONG or told is None:
+            return True
+        return float(np.median(self._normal[-count:])) > told + _WIDE_SHARE * abs(told)
 
     def _move(self, place: int, count: int, *, rose: bool) -> Ruling:
         before, after = self._normal[:-count], self._normal[-count:]
@@ -156,6 +178,9 @@ class _Walk:
 
     def _watch(self, place: int, moved: _Moved) -> Ruling | None:
         """Tell a return; take a level that stays for the new normal."""
+        if moved.rose:
+            top = moved.top(self._normal)
+            self._told_top = top if self._told_top is None else max(self._told_top, top)
         if moved.went_back(self._normal):
             # the runs between stay: should it have been chance, leaving them out would narrow what is usual
             self._moved = None
@@ -184,12 +209,23 @@ def _rise(runs: Floats, least: float, quantile: float) -> int:
     # whatever those before it did, a run is not called worse that is not itself above the usual value
     if 2 * np.count_nonzero(runs[:-WINDOW] < runs[-1]) < len(runs) - WINDOW:
         return 0
+    if _is_wide(runs[:-WINDOW]):
+        return _LONG if _is_rise(runs[:-_LONG], runs[-_LONG:], least, quantile) else 0
     for count, fence in _SHARP:
         if len(runs) - count >= FEWEST and _is_sharp(runs[:-count], runs[-count:], fence, least):
             return count
-    if len(runs) - WINDOW < FEWEST:
-        return 0
     return WINDOW if _is_rise(runs[:-WINDOW], runs[-WINDOW:], least, quantile) else 0
+
+
+def _is_wide(before: Floats) -> bool:
+    """Tell runs that scatter widely, all of them or of late."""
+    if len(before) < FEWEST:
+        return False
+    for runs in (before, before[-_LONG:]):
+        middle, _, height = _middle_half(runs)
+        if height > _WIDE_SHARE * abs(middle):
+            return True
+    return False
 
 
 def _is_sharp(before: Floats, last: Floats, fence: float, least: float) -> bool:
@@ -202,6 +238,8 @@ def _is_sharp(before: Floats, last: Floats, fence: float, least: float) -> bool:
 
 
 def _is_rise(before: Floats, last: Floats, least: float, quantile: float) -> bool:
+    if len(before) < FEWEST:
+        return False
     middle, _, height = _middle_half(before)
     if int((last > middle).sum()) < len(last) - 1:
         return False
@@ -211,7 +249,7 @@ def _is_rise(before: Floats, last: Floats, least: float, quantile: float) -> boo
     blur = _BLUR * (height or shift) * len(before) ** _BLUR_POWER
     # a run of before must not speak for itself, as none of the last does
     known = _likelier_moved(before, before, shift, blur, is_same=True)
-    drawn = known[(_draws() * len(known)).astype(np.intp)].mean(axis=1)
+    drawn = known[(_draws(len(last)) * len(known)).astype(np.intp)].mean(axis=1)
     usual = float(known.mean())
     # the runs before are a sample too: their own mean is not certain, and few of them show too little scatter
     wider = sqrt(1 + len(last) / len(before)) * (1 + _FEW / len(before) ** 2) * _drift(known)
@@ -256,7 +294,7 @@ def _middle_half(before: Floats) -> tuple[float, float, float]:
     return middle, top, max(top - bottom, _LEAST_HEIGHT_SHARE * abs(middle))
 
 
-@lru_cache(maxsize=1)
-def _draws() -> Floats:
+@lru_cache(maxsize=2)
+def _draws(count: int) -> Floats:
     """Give the same draws to everybody."""
-    return np.random.default_rng(0).random((_DRAWS, WINDOW))
+    return np.random.default_rng(0).random((_DRAWS, count))

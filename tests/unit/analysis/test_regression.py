@@ -200,3 +200,35 @@ def test_a_run_beyond_all_bounds_does_not_hide_a_step() -> None:
 def test_the_same_history_gets_the_same_answer() -> None:
     values = noisy(60, share=0.08)
     assert list(regression.rulings(values)) == list(regression.rulings(values))
+
+
+def of_a_machine_whose_speed_moves(runs: int, seed: int = 3) -> list[float]:
+    draw = random.Random(seed)
+    return [draw.choice((20.5, 21.0, 27.0, 34.0, 35.0)) * draw.uniform(0.98, 1.02) for _ in range(runs)]
+
+
+def test_where_runs_scatter_widely_three_high_ones_in_a_row_are_no_change() -> None:
+    usual = of_a_machine_whose_speed_moves(40)
+    assert Told.WORSE not in told([*usual, 36.0, 36.5, 36.2, *usual[:10]])
+
+
+def test_where_runs_scatter_widely_a_rise_takes_about_twelve_runs() -> None:
+    usual = of_a_machine_whose_speed_moves(40)
+    risen = [1.8 * value for value in of_a_machine_whose_speed_moves(20, seed=4)]
+    assert [place for place, one in enumerate(told([*usual, *risen])) if one is Told.WORSE] == [40 + 10]
+
+
+def test_where_runs_scatter_widely_a_rise_to_where_one_was_is_not_told_again() -> None:
+    usual, again = of_a_machine_whose_speed_moves(40), of_a_machine_whose_speed_moves(20, seed=5)
+    risen = [1.8 * value for value in of_a_machine_whose_speed_moves(12, seed=4)]
+    history = [*usual, *risen, *again, *risen]
+    assert told(history).count(Told.WORSE) == 1
+    higher = [1.6 * value for value in risen]
+    assert told([*usual, *risen, *again, *higher]).count(Told.WORSE) == 2
+
+
+def test_runs_that_scatter_widely_only_of_late_count_as_such() -> None:
+    quiet, late = noisy(60, level=21.0, share=0.01), [21.1, 24.9, 21.2, 24.0, 21.0, 24.5] * 2
+    high = [25.5, 25.8, 25.6]
+    assert Told.WORSE in told([*quiet, *high])
+    assert Told.WORSE not in told([*quiet, *late, *quiet[:4], *high])[len(quiet) + len(late) :]
