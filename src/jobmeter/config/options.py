@@ -217,6 +217,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("-q --quiet", "", _truth, False, "print nothing of our own but errors"),
 )  # fmt: skip
 
+_OF_READERS = ("database",)
+"""Settings of those who read runs, in the same files."""
 _BY_FLAG: dict[str, Option] = {flag: option for option in OPTIONS for flag in option.flags}
 
 
@@ -316,6 +318,8 @@ def _read_toml(path: str) -> "dict[str, Setting]":
     values: dict[str, Setting] = {}
     by_name = {option.name: option for option in OPTIONS}
     for key, value in table.items():
+        if key in _OF_READERS:
+            continue
         option = by_name.get(key.replace("-", "_"))
         if option is None:
             known = ", ".join(sorted(by_name))

@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 from jobmeter import stores
 from jobmeter.errors import StoreError, reason_of
 from jobmeter.runfolder import lines, liveness, reader, tailer
-from jobmeter.service import cache, indexing, notices, output_steps
+from jobmeter.service import cache, database, indexing, notices, output_steps
 from jobmeter.stores import Position, Store
 
 Answer = TypeVar("Answer")
@@ -28,6 +28,8 @@ LOOK_SECONDS, LOOK_BYTES = 2.0, 64 << 20
 ASKED_SECONDS = 60.0
 """How long the output of the one run that is asked for is searched."""
 _HOME = "@home"
+_PLACE = "@place"
+"""A row of the home in a database: which home it is."""
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+@-")
 _LONGEST_NAME = 200
 
@@ -203,10 +205,35 @@ class Index:
         """Set a damaged index aside and begin a new one."""
         self._store.close()
         if self._path is None:
-            raise StoreError(f"the index in memory is damaged: {reason}")
+            raise StoreError(f"the index is in no file that could be set aside: {reason}")
         aside = set_aside(self._path)
         self._warn(f"{reason}; set aside as {aside.name} and built again from the run folders")
         self._store = stores.load("sqlite").open_store(self._path)
+
+
+class KeptIndex(Index):
+    """A reader of an index that a server keeps up: it never writes, and closing it gives the store back."""
+
+    def __init__(self, home: Path, store: Store, *, give_back: Callable[[Store], None]) -> None:
+        super().__init__(home, store, path=None, warn=notices.to_stderr)
+        self._give_back = give_back
+
+    def close(self) -> None:
+        self._give_back(self._store)
+
+    def ask(self, question: Callable[[Store], Answer]) -> Answer:
+        return question(self._store)
+
+    def refresh(self, *, wait_seconds: float = WAIT_SECONDS) -> Refreshed:
+        del wait_seconds  # the keeper does it
+        return Refreshed()
+
+    def search(self, run_id: str) -> None:
+        del run_id  # the keeper does it
+
+
+KEPT: dict[str, Callable[[], Index]] = {}
+"""By the real path of a home: opens a reader of the index that a server in this process keeps up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +253,49 @@ class _Work:
 def open_index(
     home: str | Path, *, path: Path | None = None, warn: notices.Warn = notices.to_stderr
 ) -> Index:
-    """Open the index of a home, in its local cache directory unless a path is given."""
+    """Open the index of a home: a server's where one keeps it up, else as `open_own` does."""
+    opener = KEPT.get(os.path.realpath(home)) if path is None else None
+    return open_own(home, path=path, warn=warn) if opener is None else opener()
+
+
+def open_own(
+    home: str | Path,
+    *,
+    path: Path | None = None,
+    url: str | None = None,
+    warn: notices.Warn = notices.to_stderr,
+) -> Index:
+    """Open an index to be kept up by the caller: in the file or database given, or that of the settings.
+
+    Without either it lies in the home's local cache directory. A database that cannot be used is an error.
+    """
     folder = Path(home)
+    named = database.chosen(os.environ) if path is None and url is None else url
+    if named is not None:
+        return _open_database(folder, named, warn)
     try:
         file = cache.index_path(folder, os.environ) if path is None else path
         return _open(folder, file, warn)
     except (StoreError, OSError) as error:
         warn(f"no index can be kept: {error}; reading all run folders instead")
         return Index(folder, stores.load("memory").open_store(Path()), path=None, warn=warn)
+
+
+def _open_database(home: Path, url: str, warn: notices.Warn) -> Index:
+    """Open the index in a database, which is of one home: the runs of another would be taken for deleted."""
+    store = stores.load(database.back_end(url)).open_store(url)
+    place = os.path.realpath(home)
+    known = store.positions(_HOME).get(_PLACE)
+    if known is not None and known.state != place:
+        store.close()
+        raise StoreError(
+            f"the database {database.shown(url)} holds the runs of another home: {known.state}",
+            hint="use a database of its own for each home",
+        )
+    if known is None:
+        with store.writing(WAIT_SECONDS):
+            store.set_position(_HOME, _PLACE, Position(0, state=place))
+    return Index(home, store, path=None, warn=warn)
 
 
 def _open(home: Path, path: Path, warn: notices.Warn) -> Index:

@@ -225,8 +225,8 @@ class Store(Protocol):
 class BackEnd(Protocol):
     """A module in this folder."""
 
-    def open_store(self, path: Path) -> Store:
-        """Open the index at `path`, created or brought up to date when needed."""
+    def open_store(self, where: Path | str) -> Store:
+        """Open the index at a path or, where the back end is a server, a URL; made or brought up to date if needed."""
 
 
 ALL: dict[str, str] = {

@@ -209,9 +209,9 @@ class MemoryStore:
         self._reports.clear()
 
 
-def open_store(path: Path) -> MemoryStore:
+def open_store(where: Path | str) -> MemoryStore:
     """Make an empty index; it is gone when the process ends."""
-    del path
+    del where
     return MemoryStore()
 
 

@@ -381,6 +381,6 @@ class SqliteStore:
         self._connection.close()
 
 
-def open_store(path: Path) -> SqliteStore:
-    """Open the index at `path`, created or brought up to date when needed."""
-    return SqliteStore(path)
+def open_store(where: Path | str) -> SqliteStore:
+    """Open the index at a path, created or brought up to date when needed."""
+    return SqliteStore(Path(where))

@@ -7,7 +7,7 @@ import pytest
 
 from jobmeter.model.run import Status
 from jobmeter.service import index
-from jobmeter.stores import checksums
+from jobmeter.stores import Store, checksums, sqlite
 from support import folders
 from support.homes import answers
 
@@ -304,3 +304,23 @@ def test_the_index_is_private(home: Path, tmp_path: Path, monkeypatch: pytest.Mo
             "index.db-shm": 0o600,
             "index.lock": 0o600,
         }
+
+
+def test_the_index_of_a_kept_home_is_read_and_not_kept_up_twice(
+    home: Path, path: Path, opened: index.Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders.write_run(home)
+    returned: list[Store] = []
+    reader = sqlite.open_store(path)
+    monkeypatch.setitem(
+        index.KEPT,
+        os.path.realpath(home),
+        lambda: index.KeptIndex(home, reader, give_back=returned.append),
+    )
+    with index.open_index(home) as kept:
+        assert kept.refresh().indexed == []
+        assert opened.refresh().indexed == [folders.RUN_ID]
+        kept.search(folders.RUN_ID)
+        assert status(kept) is Status.COMPLETED
+    assert returned == [reader]
+    reader.close()

@@ -1,0 +1,64 @@
+"""Which database holds the index instead of a file of its own: `JOBMETER_DATABASE`, or `database` in a settings file.
+
+Only the system's and the user's settings count. A project's file comes with the project, and whoever wrote it
+would learn of every run.
+"""
+
+import os
+from collections.abc import Mapping
+
+from jobmeter.errors import UsageError
+
+VARIABLE = "JOBMETER_DATABASE"
+SETTING = "database"
+BACK_ENDS = {"postgres": "postgres", "postgresql": "postgres"}
+"""By the scheme of a URL: the store that understands it."""
+_SYSTEM = "/etc/jobmeter/config.toml"
+
+
+def chosen(environ: Mapping[str, str], *, system: str = _SYSTEM) -> str | None:
+    """Give the URL that was asked for; None for an index in a file of its own."""
+    given = environ.get(VARIABLE)
+    if given is not None:
+        return given or None
+    user = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME", "/"), ".config")
+    for path in (os.path.join(user, "jobmeter", "config.toml"), system):
+        found = _setting(path)
+        if found is not None:
+            return found or None
+    return None
+
+
+def back_end(url: str) -> str:
+    """Name the store for a URL."""
+    scheme = url.partition("://")[0]
+    if scheme not in BACK_ENDS:
+        raise UsageError(
+            f"unknown kind of database: {scheme[:40]}",
+            hint="use a URL such as postgresql://user@host/name",
+        )
+    return BACK_ENDS[scheme]
+
+
+def shown(url: str) -> str:
+    """Write a URL without its password and options."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
+def _setting(path: str) -> str | None:
+    try:
+        with open(path, "rb") as file:
+            text = file.read()
+    except OSError:
+        return None  # no settings there, or not ours to read
+    import tomllib
+
+    try:
+        table = tomllib.loads(text.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}", hint="mend that line") from error
+    found = table.get(SETTING)
+    return found if isinstance(found, str) else None
