@@ -1,20 +1,18 @@
-"""The points of a run in SQLite: new windows wait in `tail` and are sealed into chunks, a block at a time.
+"""The points of a run: new windows wait in a tail and are sealed into chunks, a block at a time.
 
 Sealing is bound to numbers of windows, not to when somebody looked, so that an index built in one go and
 one that grew with the run answer alike. What is left of an ended run and is too little for a chunk stays
-in `tail`: a run of a minute is one small row instead of a hundred.
+in the tail: a run of a minute is one small row instead of a hundred. Where rows lie is the back end's.
 """
 
-import json
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-
-import apsw
+from typing import NamedTuple, Protocol
 
 from jobmeter.model.steps import packed
 from jobmeter.model.view import Series, Window
-from jobmeter.stores import PROCESS_WINDOWS, Statistics, arrays, codec, columns, rows, seen, tails
+from jobmeter.stores import Statistics, arrays, codec, columns, seen, tails
 
 JOB = ""
 INSTANCES = "*"
@@ -24,74 +22,117 @@ _INT64 = 2**63
 EVERYTHING = (-math.inf, math.inf)
 """All moments."""
 
-_TAIL_SIZE = (
-    "SELECT coalesce(sum(windows), 0), coalesce(max(sequence), 0) FROM tail WHERE run_id = ? AND stream = ?"
-)
-_TAIL_READ = "SELECT blob FROM tail WHERE run_id = ? AND stream = ? ORDER BY sequence"
-_TAIL_ADD = "INSERT INTO tail (run_id, stream, sequence, windows, blob) VALUES (?, ?, ?, ?, ?)"
-_TAIL_DROP = "DELETE FROM tail WHERE run_id = ? AND stream = ?"
-_TAIL_DROP_YOUNG = """DELETE FROM tail WHERE run_id = ? AND stream IN
-    (SELECT instance FROM process WHERE process.run_id = tail.run_id AND windows < ?)"""
-_TAIL_ALL = "SELECT blob FROM tail WHERE run_id = ? ORDER BY stream = '*', stream, sequence"
-_OLD_ENOUGH = "SELECT instance FROM process WHERE run_id = ? AND windows >= ?"
-_YOUNG = "SELECT instance FROM process WHERE run_id = ? AND windows < ?"
-_WAITING = "SELECT DISTINCT stream FROM tail WHERE run_id = ? AND stream NOT IN ('', '*')"
-_SERIES_ID = "SELECT series_id FROM series WHERE run_id = ? AND key = ? AND instance = ?"
-_SERIES_ADD = "INSERT INTO series (run_id, key, instance) VALUES (?, ?, ?)"
-_AXIS_ADD = "INSERT INTO axis (run_id, blob) VALUES (?, ?)"
-_AXIS_READ = "SELECT blob FROM axis WHERE axis_id = ?"
-_CHUNK_ADD = """INSERT INTO chunk
-    (series_id, t0, t1, n, measured, low, high, total, last, times_id, spans_id, blob)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_CHUNKS = """SELECT series.key, series.instance, chunk.n, chunk.times_id, chunk.spans_id, chunk.blob
-    FROM series JOIN chunk ON chunk.series_id = series.series_id
-    WHERE series.run_id = ?1 AND (?2 IS NULL OR series.key IN (SELECT value FROM json_each(?2)))
-      AND chunk.t1 >= ?3 AND chunk.t0 <= ?4
-    ORDER BY series.key, series.instance, chunk.chunk_id"""
-_HEADERS = """SELECT series.key, series.instance,
-        chunk.measured, chunk.low, chunk.high, chunk.total, chunk.last
-    FROM series JOIN chunk ON chunk.series_id = series.series_id
-    WHERE series.run_id = ? ORDER BY chunk.chunk_id"""
+Stored = int | float | None
+"""A number as a database keeps it: NaN may be null there."""
 
 
-_Stored = int | float | None
-"""A number as SQLite keeps it: NaN becomes null there."""
-_ChunkRow = tuple[str, str, int, int, int | None, bytes]
-_HeaderRow = tuple[str, str, int, _Stored, _Stored, _Stored, _Stored]
+class Chunk(NamedTuple):
+    """A stretch of one series to be stored; axes are named by their place among those stored with it."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """Times that are stored, and what they span."""
-
-    axis_id: int
+    name: columns.Name
     t0: float
     t1: float
+    n: int
+    measured: int
+    low: codec.Number
+    high: codec.Number
+    total: codec.Number
+    last: codec.Number
+    times: int
+    spans: int | None
+    blob: bytes
+
+
+class ChunkRow(NamedTuple):
+    """A stretch of one series as it is read; axes are named by their keys."""
+
+    key: str
+    instance: str
+    n: int
+    times_id: int
+    spans_id: int | None
+    blob: bytes
+
+
+class HeaderRow(NamedTuple):
+    """What is known of a stretch of one series without unpacking it."""
+
+    key: str
+    instance: str
+    measured: int
+    low: Stored
+    high: Stored
+    total: Stored
+    last: Stored
+
+
+class PointTables(Protocol):
+    """Where a back end keeps the points of one run; all writing is inside the caller's transaction."""
+
+    def size(self, stream: str) -> tuple[int, int]:
+        """Count the windows of a stream that wait, and give the last number of a row of them."""
+
+    def waiting(self, stream: str) -> list[bytes]:
+        """Read the windows of a stream that wait, in order."""
+
+    def wait(self, stream: str, sequence: int, windows: int, blob: bytes) -> None:
+        """Add windows that wait."""
+
+    def drop(self, stream: str) -> None:
+        """Drop the windows of a stream that wait."""
+
+    def drop_young(self) -> None:
+        """Drop what waits of processes that were hardly seen."""
+
+    def old_enough(self) -> set[str]:
+        """Name the processes that were seen often enough for series."""
+
+    def young(self) -> set[str]:
+        """Name the processes that were hardly seen."""
+
+    def waiting_processes(self) -> set[str]:
+        """Name the processes that wait in streams of their own."""
+
+    def store(self, axes: Sequence[bytes], chunks: Sequence[Chunk]) -> None:
+        """Add sealed stretches and the axes that they share."""
+
+    def chunks(self, keys: Collection[str] | None, between: tuple[float, float]) -> list[ChunkRow]:
+        """Read stretches that touch a span of time, by key and instance, each in the order it was written."""
+
+    def axes(self, wanted: Collection[int]) -> Mapping[int, bytes]:
+        """Read axes by their keys."""
+
+    def tail(self) -> list[bytes]:
+        """Read all windows that wait, for every series oldest first."""
+
+    def headers(self) -> list[HeaderRow]:
+        """Read the headers of all stretches, for every series oldest first."""
 
 
 class PointWriter:
     """Adds the windows of one run, inside the caller's transaction."""
 
-    def __init__(self, connection: apsw.Connection, run_id: str) -> None:
-        self._connection = connection
-        self._run_id = run_id
+    def __init__(self, tables: PointTables) -> None:
+        self._tables = tables
 
     def add(self, job: list[Window], instances: list[Window], *, final: bool) -> None:
         """Take new windows in; the last call seals what is worth it."""
         self._extend(JOB, job, final=final)
         self._extend(INSTANCES, instances, final=final)
         if final:
-            self._connection.execute(_TAIL_DROP_YOUNG, (self._run_id, PROCESS_WINDOWS))
+            self._tables.drop_young()
 
     def _extend(self, stream: str, new: list[Window], *, final: bool) -> None:
-        waiting, sequence = self._size(stream)
+        if not new and not final:
+            return
+        waiting, sequence = self._tables.size(stream)
         total = waiting + len(new)
         least = LEAST_CHUNK_WINDOWS if final else BLOCK_WINDOWS[stream]
         if total < least:
             self._wait(stream, sequence + 1, new)
             return
         windows = [*self._waiting(stream), *new]
-        self._connection.execute(_TAIL_DROP, (self._run_id, stream))
+        self._tables.drop(stream)
         while len(windows) >= least:
             self._seal(stream, windows[: BLOCK_WINDOWS[stream]])
             windows = windows[BLOCK_WINDOWS[stream] :]
@@ -99,27 +140,16 @@ class PointWriter:
 
     def _wait(self, stream: str, sequence: int, windows: list[Window]) -> None:
         if windows:
-            row = (self._run_id, stream, sequence, len(windows), tails.encode(windows))
-            self._connection.execute(_TAIL_ADD, row)
-
-    def _size(self, stream: str) -> tuple[int, int]:
-        found = rows.select(self._connection, _TAIL_SIZE, (self._run_id, stream), list[tuple[int, int]])
-        return found[0]
+            self._tables.wait(stream, sequence, len(windows), tails.encode(windows))
 
     def _waiting(self, stream: str) -> list[Window]:
-        found = rows.select(self._connection, _TAIL_READ, (self._run_id, stream), list[tuple[bytes]])
-        return [window for (blob,) in found for window in tails.decode(blob)]
-
-    def _names(self, sql: str, *more: int) -> set[str]:
-        found = rows.select(self._connection, sql, (self._run_id, *more), list[tuple[str]])
-        return {name for (name,) in found}
+        return [window for blob in self._tables.waiting(stream) for window in tails.decode(blob)]
 
     def _seal(self, stream: str, block: list[Window]) -> None:
         if stream == JOB:
             self._store(block, columns.columns(block))
             return
-        known = self._names(_OLD_ENOUGH, PROCESS_WINDOWS)
-        waiting = self._names(_WAITING)
+        known, waiting = self._tables.old_enough(), self._tables.waiting_processes()
         ready: list[columns.Column] = []
         apart: set[str] = set()
         for column in columns.columns(block):
@@ -138,13 +168,14 @@ class PointWriter:
         own = [window for window in own if window.values]
         if known:
             windows = [*self._waiting(instance), *own]
-            self._connection.execute(_TAIL_DROP, (self._run_id, instance))
+            self._tables.drop(instance)
             self._store(windows, columns.columns(windows))
             return
-        _, sequence = self._size(instance)
+        _, sequence = self._tables.size(instance)
         self._wait(instance, sequence + 1, own)
 
     def _store(self, block: Sequence[Window], found: Sequence[columns.Column]) -> None:
+        axes: list[bytes] = []
         times: dict[columns.Places, _Axis] = {}
         spans: dict[tuple[str, columns.Places], int | None] = {}
         chunks = []
@@ -152,37 +183,41 @@ class PointWriter:
             source, places = columns.source_of(column.name[0]), column.places
             if places not in times:
                 moments = columns.times(block, places)
-                times[places] = _Axis(self._axis(moments), min(moments), max(moments))
+                times[places] = _Axis(len(axes), min(moments), max(moments))
+                axes.append(codec.encode(moments))
             if (source, places) not in spans:
                 covered = columns.spans(block, source, places)
-                spans[source, places] = None if covered is None else self._axis(covered)
-            chunks.append(self._chunk(column, times[places], spans[source, places]))
-        self._connection.executemany(_CHUNK_ADD, chunks)
+                spans[source, places] = None if covered is None else len(axes)
+                axes += [] if covered is None else [codec.encode(covered)]
+            chunks.append(_chunk(column, times[places], spans[source, places]))
+        if chunks:
+            self._tables.store(axes, chunks)
 
-    def _chunk(self, column: columns.Column, times: _Axis, spans_id: int | None) -> tuple[rows.Bound, ...]:
-        found = columns.statistics(column.values)
-        return (
-            self._series_id(column.name),
-            times.t0,
-            times.t1,
-            len(column.values),
-            found.n,
-            *map(_storable, (found.low, found.high, found.total, found.last)),
-            times.axis_id,
-            spans_id,
-            codec.encode(column.values),
-        )
 
-    def _axis(self, values: Sequence[float]) -> int:
-        self._connection.execute(_AXIS_ADD, (self._run_id, codec.encode(values)))
-        return self._connection.last_insert_rowid()
+class _Axis(NamedTuple):
+    """Times that are to be stored, and what they span."""
 
-    def _series_id(self, name: columns.Name) -> int:
-        known = rows.select(self._connection, _SERIES_ID, (self._run_id, *name), list[tuple[int]])
-        if known:
-            return known[0][0]
-        self._connection.execute(_SERIES_ADD, (self._run_id, *name))
-        return self._connection.last_insert_rowid()
+    place: int
+    t0: float
+    t1: float
+
+
+def _chunk(column: columns.Column, times: _Axis, spans: int | None) -> Chunk:
+    found = columns.statistics(column.values)
+    return Chunk(
+        name=column.name,
+        t0=times.t0,
+        t1=times.t1,
+        n=len(column.values),
+        measured=found.n,
+        low=_storable(found.low),
+        high=_storable(found.high),
+        total=_storable(found.total),
+        last=_storable(found.last),
+        times=times.place,
+        spans=spans,
+        blob=codec.encode(column.values),
+    )
 
 
 def _storable(value: codec.Number) -> codec.Number:
@@ -234,10 +269,8 @@ class _Points:
 class PointReader:
     """Reads the points of one run, sealed or waiting."""
 
-    def __init__(self, connection: apsw.Connection, run_id: str) -> None:
-        self._connection = connection
-        self._run_id = run_id
-        self._stored: dict[int, Sequence[codec.Number]] = {}
+    def __init__(self, tables: PointTables) -> None:
+        self._tables = tables
         self._joined: dict[_Axes, Sequence[float]] = {}
 
     def series(
@@ -245,15 +278,15 @@ class PointReader:
     ) -> list[Series]:
         """Put series together from chunks and tail."""
         found: dict[columns.Name, _Points] = {}
-        wanted = None if keys is None else json.dumps(sorted(keys))
-        sealed = rows.select(self._connection, _CHUNKS, (self._run_id, wanted, *between), list[_ChunkRow])
-        count = sum(row[2] for row in sealed)
-        decode = arrays.decoder(count)
-        columns_found = arrays.all_of([row[-1] for row in sealed], count)
-        for (key, instance, _, times_id, spans_id, _), values in zip(sealed, columns_found, strict=True):
-            spans = self._axis(spans_id, decode) if key in counters and spans_id is not None else None
-            points = found.setdefault((key, instance), _Points())
-            points.add(times_id, self._axis(times_id, decode), values, spans)
+        sealed = self._tables.chunks(keys, between)
+        count = sum(row.n for row in sealed)
+        columns_found = arrays.all_of([row.blob for row in sealed], count)
+        stored = self._axes(sealed, counters, arrays.decoder(count))
+        for row, values in zip(sealed, columns_found, strict=True):
+            spans_id = row.spans_id if row.key in counters else None
+            points = found.setdefault((row.key, row.instance), _Points())
+            spans = None if spans_id is None else stored[spans_id]
+            points.add(row.times_id, stored[row.times_id], values, spans)
         windows, young = self._tail()
         for column in columns.columns(windows):
             if column.name[1] in young or (keys is not None and column.name[0] not in keys):
@@ -292,27 +325,25 @@ class PointReader:
             self._joined[axes] = columns.rising(arrays.join(points.times))
         return self._joined[axes]
 
-    def _axis(self, axis_id: int, decode: arrays.Decode) -> Sequence[codec.Number]:
-        if axis_id not in self._stored:
-            found = rows.select(self._connection, _AXIS_READ, (axis_id,), list[tuple[bytes]])
-            if not found:
-                raise codec.DamagedBlobError("an axis is missing")
-            self._stored[axis_id] = decode(found[0][0])
-        return self._stored[axis_id]
+    def _axes(
+        self, sealed: Sequence[ChunkRow], counters: Collection[str], decode: arrays.Decode
+    ) -> dict[int, Sequence[codec.Number]]:
+        wanted = {row.times_id for row in sealed}
+        wanted |= {row.spans_id for row in sealed if row.spans_id is not None and row.key in counters}
+        found = {axis_id: decode(blob) for axis_id, blob in self._tables.axes(wanted).items()}
+        if len(found) != len(wanted):
+            raise codec.DamagedBlobError("an axis is missing")
+        return found
 
     def _tail(self) -> tuple[list[Window], set[str]]:
         """Read the windows that wait, oldest first for every series, and who is too young for one."""
-        found = rows.select(self._connection, _TAIL_ALL, (self._run_id,), list[tuple[bytes]])
-        windows = [window for (blob,) in found for window in tails.decode(blob)]
-        young = rows.select(self._connection, _YOUNG, (self._run_id, PROCESS_WINDOWS), list[tuple[str]])
-        return windows, {instance for (instance,) in young}
+        windows = [window for blob in self._tables.tail() for window in tails.decode(blob)]
+        return windows, self._tables.young() if windows else set()
 
     def statistics(self) -> dict[columns.Name, Statistics]:
         """Summarise every series from chunk headers and the tail."""
         parts: dict[columns.Name, list[Statistics]] = {}
-        for key, instance, n, *values in rows.select(
-            self._connection, _HEADERS, (self._run_id,), list[_HeaderRow]
-        ):
+        for key, instance, n, *values in self._tables.headers():
             low, high, total, last = (math.nan if value is None else value for value in values)
             parts.setdefault((key, instance), []).append(Statistics(n, low, high, total, last))
         windows, young = self._tail()

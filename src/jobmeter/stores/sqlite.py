@@ -34,6 +34,8 @@ from jobmeter.stores import (
     points,
     rows,
     seen,
+    sqlite_points,
+    sqlite_steps,
     stepchunks,
     stepcolumns,
 )
@@ -105,7 +107,7 @@ _PROCESS_READ = """SELECT instance, windows, first_seen, last_seen, command, cpu
     FROM process WHERE run_id = ?"""
 _PROCESS_RANKS = "SELECT DISTINCT rank, world_size FROM process WHERE run_id = ? AND rank IS NOT NULL"
 _FORGET = (
-    *stepchunks.FORGET,
+    *sqlite_steps.FORGET,
     "DELETE FROM chunk WHERE series_id IN (SELECT series_id FROM series WHERE run_id = ?)",
     "DELETE FROM series WHERE run_id = ?",
     "DELETE FROM axis WHERE run_id = ?",
@@ -193,6 +195,12 @@ class SqliteStore:
     def _select(self, sql: str, bindings: Sequence[rows.Bound], kind: type[rows.Rows]) -> rows.Rows:
         return rows.select(self._connection, sql, bindings, kind)
 
+    def _points(self, run_id: str) -> sqlite_points.SqlitePoints:
+        return sqlite_points.SqlitePoints(self._connection, run_id)
+
+    def _steps(self, run_id: str) -> sqlite_steps.SqliteSteps:
+        return sqlite_steps.SqliteSteps(self._connection, run_id)
+
     def append(self, batch: Batch) -> bool:
         run_id = batch.run.run_id
         with self._transaction():
@@ -203,9 +211,9 @@ class SqliteStore:
             self._add_events(run_id, batch.events)
             job, instances = columns.split(batch.windows)
             self._add_processes(batch.run, instances)
-            points.PointWriter(self._connection, run_id).add(job, instances, final=batch.final)
+            points.PointWriter(self._points(run_id)).add(job, instances, final=batch.final)
             steps = stepcolumns.streams(batch.steps)
-            stepchunks.StepWriter(self._connection, run_id).add(steps, final=batch.final)
+            stepchunks.StepWriter(self._steps(run_id)).add(steps, final=batch.final)
             self._connection.executemany(
                 _SOURCE_PUT,
                 [(run_id, file, at.offset, at.bad_lines, at.state) for file, at in batch.until.items()],
@@ -312,12 +320,12 @@ class SqliteStore:
         between: tuple[float, float] | None = None,
     ) -> list[Series]:
         with self._guard(), self._snapshot():
-            reader = points.PointReader(self._connection, run_id)
+            reader = points.PointReader(self._points(run_id))
             return reader.series(keys, counters, between or points.EVERYTHING)
 
     def statistics(self, run_id: str) -> dict[tuple[str, str], Statistics]:
         with self._guard(), self._snapshot():
-            return points.PointReader(self._connection, run_id).statistics()
+            return points.PointReader(self._points(run_id)).statistics()
 
     @contextmanager
     def _snapshot(self) -> Iterator[None]:
@@ -338,18 +346,12 @@ class SqliteStore:
         between: tuple[int, int] | None = None,
     ) -> list[StepTable]:
         with self._guard(), self._snapshot():
-            reader = stepchunks.StepReader(self._connection, run_id)
-            tables = [
-                reader.table(stream_id, stream, metrics, between)
-                for stream_id, stream in reader.streams()
-                if (sources is None or stream.source in sources) and (ranks is None or stream.rank in ranks)
-            ]
-            return [table for table in tables if len(table)]
+            reader = stepchunks.StepReader(self._steps(run_id))
+            return reader.tables(sources, ranks, metrics, between)
 
     def step_statistics(self, run_id: str) -> list[StepStatistics]:
         with self._guard(), self._snapshot():
-            reader = stepchunks.StepReader(self._connection, run_id)
-            return [reader.statistics(stream_id, stream) for stream_id, stream in reader.streams()]
+            return stepchunks.StepReader(self._steps(run_id)).statistics()
 
     def events(self, run_id: str) -> list[Event]:
         with self._guard():

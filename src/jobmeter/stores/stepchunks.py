@@ -1,27 +1,16 @@
-"""The steps of a run in SQLite: new rows wait in `step_tail` and are sealed into blocks of columns.
+"""The steps of a run: new rows wait in a tail and are sealed into blocks of columns.
 
 Where a block ends depends on the rows alone, not on when somebody looked, so that an index built in one go
-and one that grew with the run answer alike.
+and one that grew with the run answer alike. Where rows lie is the back end's.
 """
 
-import json
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-
-import apsw
+from typing import NamedTuple, Protocol
 
 from jobmeter.model.steps import Column, Number, Step, StepTable, packed
-from jobmeter.stores import (
-    MetricStatistics,
-    Pace,
-    StepStatistics,
-    arrays,
-    codec,
-    rows,
-    stepcolumns,
-    steptails,
-)
+from jobmeter.stores import MetricStatistics, Pace, StepStatistics, arrays, codec, stepcolumns, steptails
 from jobmeter.stores.stepcolumns import Stream
 
 BLOCK_STEPS = 4096
@@ -31,82 +20,142 @@ LEAST_BLOCK_STEPS = 64
 """What is left of an ended run and is less stays in the tail."""
 _INT64 = 2**63
 
-_STREAM_ID = """SELECT stream_id FROM step_stream
-    WHERE run_id = ? AND writer = ? AND source = ? AND rank = ?"""
-_STREAM_ADD = "INSERT INTO step_stream (run_id, writer, source, rank) VALUES (?, ?, ?, ?)"
-_STREAMS = """SELECT stream_id, writer, source, rank FROM step_stream
-    WHERE run_id = ? ORDER BY source, rank, writer"""
-_TAIL_SIZE = """SELECT coalesce(sum(n), 0), coalesce(sum(cells), 0), coalesce(max(sequence), 0)
-    FROM step_tail WHERE stream_id = ?"""
-_TAIL_READ = "SELECT blob FROM step_tail WHERE stream_id = ? ORDER BY sequence"
-_TAIL_ADD = "INSERT INTO step_tail (stream_id, sequence, n, cells, blob) VALUES (?, ?, ?, ?, ?)"
-_TAIL_DROP = "DELETE FROM step_tail WHERE stream_id = ?"
-_BLOCK_ADD = """INSERT INTO step_block (stream_id, n, first_step, last_step, low_step, high_step,
-        t0, t0_step, t1, t1_step, advanced, advancing_seconds, steps, times)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_BLOCKS = """SELECT block_id, n, steps, times FROM step_block
-    WHERE stream_id = ? AND high_step >= ? AND low_step <= ? ORDER BY block_id"""
-_BLOCK_HEADERS = """SELECT n, last_step, t0, t0_step, t1, t1_step, advanced, advancing_seconds
-    FROM step_block WHERE stream_id = ? ORDER BY block_id"""
-_CHUNK_ADD = """INSERT INTO step_chunk
-        (block_id, metric, n, finite, low, high, first, last, places, blob)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_CHUNKS = """SELECT metric, places, blob FROM step_chunk
-    WHERE block_id = ?1 AND (?2 IS NULL OR metric IN (SELECT value FROM json_each(?2)))"""
-_CHUNK_HEADERS = """SELECT step_chunk.metric, step_chunk.n, step_chunk.finite, step_chunk.low,
-        step_chunk.high, step_chunk.first, step_chunk.last
-    FROM step_block JOIN step_chunk ON step_chunk.block_id = step_block.block_id
-    WHERE step_block.stream_id = ? ORDER BY step_chunk.block_id"""
-_CELLS = """SELECT coalesce(sum(step_chunk.n), 0) FROM step_stream
-    JOIN step_block ON step_block.stream_id = step_stream.stream_id
-    JOIN step_chunk ON step_chunk.block_id = step_block.block_id
-    WHERE step_stream.run_id = ?"""
-FORGET = (
-    """DELETE FROM step_chunk WHERE block_id IN (SELECT block_id FROM step_block WHERE stream_id IN
-        (SELECT stream_id FROM step_stream WHERE run_id = ?))""",
-    "DELETE FROM step_block WHERE stream_id IN (SELECT stream_id FROM step_stream WHERE run_id = ?)",
-    "DELETE FROM step_tail WHERE stream_id IN (SELECT stream_id FROM step_stream WHERE run_id = ?)",
-    "DELETE FROM step_stream WHERE run_id = ?",
-)
+Stored = int | float | None
+"""A number as a database keeps it: NaN may be null there."""
 
-_Stored = int | float | None
-"""A number as SQLite keeps it: NaN becomes null there."""
-_StreamRow = tuple[int, str, str, int]
-_BlockRow = tuple[int, int, bytes, bytes | None]
-_BlockHeader = tuple[int, int, float | None, int | None, float | None, int | None, int, float]
-_ChunkRow = tuple[str, bytes | None, bytes]
-_ChunkHeader = tuple[str, int, int, _Stored, _Stored, _Stored, _Stored]
+
+class Block(NamedTuple):
+    """Consecutive rows of one stream to be stored."""
+
+    n: int
+    first_step: int
+    last_step: int
+    low_step: int
+    high_step: int
+    pace: Pace
+    steps: bytes
+    times: bytes | None
+
+
+class MetricChunk(NamedTuple):
+    """One metric in a block, to be stored; `places` is None where every row has it."""
+
+    metric: str
+    n: int
+    finite: int
+    low: Number
+    high: Number
+    first: Number
+    last: Number
+    places: bytes | None
+    blob: bytes
+
+
+class BlockRow(NamedTuple):
+    """Rows of one stream as they are read."""
+
+    block_id: int
+    n: int
+    steps: bytes
+    times: bytes | None
+
+
+class MetricRow(NamedTuple):
+    """One metric in a block as it is read."""
+
+    metric: str
+    places: bytes | None
+    blob: bytes
+
+
+class BlockHeader(NamedTuple):
+    """What is known of a block without unpacking it."""
+
+    n: int
+    last_step: int
+    t0: float | None
+    t0_step: int | None
+    t1: float | None
+    t1_step: int | None
+    advanced: int
+    advancing_seconds: float
+
+
+class MetricHeader(NamedTuple):
+    """What is known of one metric in a block without unpacking it."""
+
+    metric: str
+    n: int
+    finite: int
+    low: Stored
+    high: Stored
+    first: Stored
+    last: Stored
+
+
+class StepTables(Protocol):
+    """Where a back end keeps the steps of one run; all writing is inside the caller's transaction."""
+
+    def streams(self) -> list[tuple[int, Stream]]:
+        """List whose steps there are, with their keys, by source, rank and writer."""
+
+    def stream_id(self, stream: Stream) -> int:
+        """Find the key of a stream, made where it is new."""
+
+    def size(self, stream_id: int) -> tuple[int, int, int]:
+        """Count the rows and cells of a stream that wait, and give the last number of a row of them."""
+
+    def waiting(self, stream_id: int) -> list[bytes]:
+        """Read the steps of a stream that wait, in order."""
+
+    def wait(self, stream_id: int, sequence: int, size: tuple[int, int], blob: bytes) -> None:
+        """Add steps that wait, so many rows and cells."""
+
+    def drop(self, stream_id: int) -> None:
+        """Drop the steps of a stream that wait."""
+
+    def store(self, stream_id: int, block: Block, chunks: Sequence[MetricChunk]) -> None:
+        """Add a sealed block and its metrics."""
+
+    def cells(self) -> int:
+        """Count the sealed values of the run."""
+
+    def blocks(self, stream_id: int, low: int, high: int) -> list[BlockRow]:
+        """Read the blocks that touch a stretch of steps, in order."""
+
+    def metrics(
+        self, blocks: Collection[int], metrics: Collection[str] | None
+    ) -> Mapping[int, Sequence[MetricRow]]:
+        """Read metrics by block."""
+
+    def block_headers(self, stream_id: int) -> list[BlockHeader]:
+        """Read the headers of a stream's blocks, in order."""
+
+    def metric_headers(self, stream_id: int) -> list[MetricHeader]:
+        """Read the headers of a stream's metrics, for each in order."""
 
 
 class StepWriter:
     """Adds the steps of one run, inside the caller's transaction."""
 
-    def __init__(self, connection: apsw.Connection, run_id: str) -> None:
-        self._connection = connection
-        self._run_id = run_id
+    def __init__(self, tables: StepTables) -> None:
+        self._tables = tables
 
     def add(self, new: dict[Stream, list[Step]], *, final: bool) -> None:
         """Take new steps in; the last call seals what is worth it."""
         for stream, steps in new.items():
-            self._extend(self._stream_id(stream), steps)
+            self._extend(self._tables.stream_id(stream), steps)
         if final:
-            for stream_id, *_ in rows.select(self._connection, _STREAMS, (self._run_id,), list[_StreamRow]):
+            for stream_id, _ in self._tables.streams():
                 self._close(stream_id)
 
-    def _stream_id(self, stream: Stream) -> int:
-        known = rows.select(self._connection, _STREAM_ID, (self._run_id, *stream), list[tuple[int]])
-        if known:
-            return known[0][0]
-        self._connection.execute(_STREAM_ADD, (self._run_id, *stream))
-        return self._connection.last_insert_rowid()
-
     def _extend(self, stream_id: int, new: list[Step]) -> None:
-        waiting, cells, sequence = self._size(stream_id)
+        waiting, cells, sequence = self._tables.size(stream_id)
         if waiting + len(new) < BLOCK_STEPS and cells + _cells(new) < BLOCK_CELLS:
             self._wait(stream_id, sequence + 1, new)
             return
         steps = [*self._waiting(stream_id), *new]
-        self._connection.execute(_TAIL_DROP, (stream_id,))
+        self._tables.drop(stream_id)
         begin = 0
         for end in _ends(steps):
             self._seal(stream_id, steps[begin:end])
@@ -114,33 +163,26 @@ class StepWriter:
         self._wait(stream_id, 1, steps[begin:])
 
     def _close(self, stream_id: int) -> None:
-        waiting, _, _ = self._size(stream_id)
+        waiting, _, _ = self._tables.size(stream_id)
         if waiting >= LEAST_BLOCK_STEPS:
             steps = self._waiting(stream_id)
-            self._connection.execute(_TAIL_DROP, (stream_id,))
+            self._tables.drop(stream_id)
             self._seal(stream_id, steps)
 
     def _wait(self, stream_id: int, sequence: int, steps: list[Step]) -> None:
         if steps:
-            row = (stream_id, sequence, len(steps), _cells(steps), steptails.encode(steps))
-            self._connection.execute(_TAIL_ADD, row)
-
-    def _size(self, stream_id: int) -> tuple[int, int, int]:
-        return rows.select(self._connection, _TAIL_SIZE, (stream_id,), list[tuple[int, int, int]])[0]
+            self._tables.wait(stream_id, sequence, (len(steps), _cells(steps)), steptails.encode(steps))
 
     def _waiting(self, stream_id: int) -> list[Step]:
-        found = rows.select(self._connection, _TAIL_READ, (stream_id,), list[tuple[bytes]])
-        return [step for (blob,) in found for step in steptails.decode(blob)]
+        return [step for blob in self._tables.waiting(stream_id) for step in steptails.decode(blob)]
 
     def _seal(self, stream_id: int, block: list[Step]) -> None:
         steps, times = [row.step for row in block], stepcolumns.times(block)
         ends = (steps[0], steps[-1], min(steps), max(steps))
         pace = stepcolumns.pace(steps, times)
         blobs = (codec.encode(steps), None if times is None else codec.encode(times))
-        self._connection.execute(_BLOCK_ADD, (stream_id, len(block), *ends, *pace, *blobs))
-        block_id = self._connection.last_insert_rowid()
-        chunks = [_chunk(block_id, name, column) for name, column in stepcolumns.columns(block).items()]
-        self._connection.executemany(_CHUNK_ADD, chunks)
+        chunks = [_chunk(name, column) for name, column in stepcolumns.columns(block).items()]
+        self._tables.store(stream_id, Block(len(block), *ends, pace, *blobs), chunks)
 
 
 def _cells(steps: Sequence[Step]) -> int:
@@ -157,16 +199,18 @@ def _ends(steps: Sequence[Step]) -> Iterator[int]:
             begin, cells = place, 0
 
 
-def _chunk(block_id: int, metric: str, column: Column) -> tuple[rows.Bound, ...]:
+def _chunk(metric: str, column: Column) -> MetricChunk:
     found = stepcolumns.statistics(column.values)
-    return (
-        block_id,
-        metric,
-        found.n,
-        found.finite,
-        *map(_storable, (found.low, found.high, found.first, found.last)),
-        None if column.rows is None else codec.encode(column.rows),
-        codec.encode(column.values),
+    return MetricChunk(
+        metric=metric,
+        n=found.n,
+        finite=found.finite,
+        low=_storable(found.low),
+        high=_storable(found.high),
+        first=_storable(found.first),
+        last=_storable(found.last),
+        places=None if column.rows is None else codec.encode(column.rows),
+        blob=codec.encode(column.values),
     )
 
 
@@ -229,35 +273,41 @@ class _Parts:
 class StepReader:
     """Reads the steps of one run, sealed or waiting."""
 
-    def __init__(self, connection: apsw.Connection, run_id: str) -> None:
-        self._connection = connection
-        self._run_id = run_id
+    def __init__(self, tables: StepTables) -> None:
+        self._tables = tables
 
-    def streams(self) -> list[tuple[int, Stream]]:
-        """List whose steps there are, with their keys."""
-        found = rows.select(self._connection, _STREAMS, (self._run_id,), list[_StreamRow])
-        return [(stream_id, Stream(writer, source, rank)) for stream_id, writer, source, rank in found]
+    def tables(
+        self,
+        sources: Collection[str] | None,
+        ranks: Collection[int] | None,
+        metrics: Collection[str] | None,
+        between: tuple[int, int] | None,
+    ) -> list[StepTable]:
+        """Put the tables together that are asked for; one without a row is left out."""
+        chosen = [
+            (stream_id, stream)
+            for stream_id, stream in self._tables.streams()
+            if (sources is None or stream.source in sources) and (ranks is None or stream.rank in ranks)
+        ]
+        decode = arrays.decoder(self._tables.cells() if chosen else 0)
+        made = [self._table(stream_id, stream, metrics, between, decode) for stream_id, stream in chosen]
+        return [table for table in made if len(table)]
 
-    def table(
+    def _table(
         self,
         stream_id: int,
         stream: Stream,
         metrics: Collection[str] | None,
         between: tuple[int, int] | None,
+        decode: arrays.Decode,
     ) -> StepTable:
-        """Put one table together from blocks and tail."""
-        decode = arrays.decoder(
-            rows.select(self._connection, _CELLS, (self._run_id,), list[tuple[int]])[0][0]
-        )
-        wanted = None if metrics is None else json.dumps(sorted(metrics))
         low, high = between or (-_INT64, _INT64 - 1)
         parts = _Parts()
-        for block_id, count, steps, times in rows.select(
-            self._connection, _BLOCKS, (stream_id, low, high), list[_BlockRow]
-        ):
+        blocks = self._tables.blocks(stream_id, low, high)
+        chunks = self._tables.metrics([block.block_id for block in blocks], metrics)
+        for block_id, count, steps, times in blocks:
             parts.add(decode(steps), None if times is None else decode(times))
-            chunks = rows.select(self._connection, _CHUNKS, (block_id, wanted), list[_ChunkRow])
-            for metric, places, blob in chunks:
+            for metric, places, blob in chunks.get(block_id, ()):
                 own = None if places is None else decode(places)
                 parts.add_column(metric, count, own, decode(blob))
             parts.count += count
@@ -279,22 +329,20 @@ class StepReader:
         parts.count += len(tail)
 
     def _waiting(self, stream_id: int) -> list[Step]:
-        found = rows.select(self._connection, _TAIL_READ, (stream_id,), list[tuple[bytes]])
-        return [step for (blob,) in found for step in steptails.decode(blob)]
+        return [step for blob in self._tables.waiting(stream_id) for step in steptails.decode(blob)]
 
-    def statistics(self, stream_id: int, stream: Stream) -> StepStatistics:
-        """Summarise one table from headers and tail."""
+    def statistics(self) -> list[StepStatistics]:
+        """Summarise every table from headers and tail."""
+        return [self._statistics(stream_id, stream) for stream_id, stream in self._tables.streams()]
+
+    def _statistics(self, stream_id: int, stream: Stream) -> StepStatistics:
         metrics: dict[str, list[MetricStatistics]] = {}
-        for metric, n, finite, *values in rows.select(
-            self._connection, _CHUNK_HEADERS, (stream_id,), list[_ChunkHeader]
-        ):
+        for metric, n, finite, *values in self._tables.metric_headers(stream_id):
             low, high, first, last = (math.nan if value is None else value for value in values)
             metrics.setdefault(metric, []).append(MetricStatistics(n, finite, low, high, first, last))
-        blocks = rows.select(self._connection, _BLOCK_HEADERS, (stream_id,), list[_BlockHeader])
-        count, last_step = sum(block[0] for block in blocks), blocks[-1][1] if blocks else 0
-        paces = [
-            Pace(t0, s0, t1, s1, advanced, seconds) for _, _, t0, s0, t1, s1, advanced, seconds in blocks
-        ]
+        blocks = self._tables.block_headers(stream_id)
+        count, last_step = sum(block.n for block in blocks), blocks[-1].last_step if blocks else 0
+        paces = [Pace(*block[2:]) for block in blocks]
         waiting = self._waiting(stream_id)
         if waiting:
             tail = stepcolumns.summary(stepcolumns.table(stream, waiting))
