@@ -32,7 +32,7 @@ def main(args: argparse.Namespace) -> int:
     if args.prefix:
         entries = [entry for entry in entries if any(_begins(entry, prefix) for prefix in args.prefix)]
     if args.json:
-        common.print_json_list(_record(entry) for entry in entries)
+        common.print_json_list(entry.as_record() for entry in entries)
         return 0
     out = screen.standard_output()
     out.write(*_lines(entries, out))
@@ -42,19 +42,6 @@ def main(args: argparse.Namespace) -> int:
 def _begins(entry: Entry, prefix: str) -> bool:
     """Compare whole words: `ps` is not `psi`."""
     return f"{entry.measurement.key}_".startswith(f"{prefix.removesuffix('_')}_")
-
-
-def _record(entry: Entry) -> dict[str, object]:
-    state: dict[str, object] = {
-        "collector": entry.collector,
-        "available": entry.missing is None,
-        "default": entry.default,
-    }
-    if entry.missing is not None:
-        state["missing"] = entry.missing
-    if entry.untested:
-        state["untested"] = True
-    return entry.measurement.as_record() | state
 
 
 def _lines(entries: list[Entry], out: Screen) -> list[str]:

@@ -44,11 +44,41 @@ def _place(advice: Recommendation) -> dict[str, object]:
     return {name: getattr(advice, name) for name in names}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """The text of a config with advice in it."""
+
+    text: str
+    changed: tuple[Recommendation, ...]
+    skipped: tuple[tuple[Recommendation, str], ...]
+
+
 def apply(report: Report, config: str, new: str, *, only: Sequence[str] = ()) -> Applied:
     """Write a config with the advice of a report in it; of two that change the same setting the first counts."""
     _check(only)
     text = _read(config)
-    editor = editing.editor_for(Path(config), text)
+    made = change_text(report, config, text, only=only)
+    if not made.changed:
+        raise UsageError(f"no advice has a place in {config}", hint=_hint(made.skipped))
+    _write(config, new, made.text)
+    return Applied(
+        path=new, changed=made.changed, skipped=made.skipped, diff=_diff(text, made.text, config, new)
+    )
+
+
+def served(report: Report, name: str, text: str, *, only: Sequence[str] = ()) -> dict[str, object]:
+    """Give a config with the advice in it as a server does: nothing is written, no advice is no error."""
+    _check(only)
+    made = change_text(report, name, text, only=only)
+    applied = Applied(
+        path=name, changed=made.changed, skipped=made.skipped, diff=_diff(text, made.text, name, name)
+    )
+    return {"config": made.text, **applied.as_record()}
+
+
+def change_text(report: Report, name: str, text: str, *, only: Sequence[str] = ()) -> Changed:
+    """Put the advice of a report into the text of a config; its name tells the format."""
+    editor = editing.editor_for(Path(name), text)
     changed: list[Recommendation] = []
     skipped: list[tuple[Recommendation, str]] = []
     made = text
@@ -65,12 +95,7 @@ def apply(report: Report, config: str, new: str, *, only: Sequence[str] = ()) ->
             changed.append(advice)
         else:
             skipped.append((advice, reason))
-    if not changed:
-        raise UsageError(f"no advice has a place in {config}", hint=_hint(skipped))
-    _write(config, new, made)
-    return Applied(
-        path=new, changed=tuple(changed), skipped=tuple(skipped), diff=_diff(text, made, config, new)
-    )
+    return Changed(text=made, changed=tuple(changed), skipped=tuple(skipped))
 
 
 def _check(only: Sequence[str]) -> None:

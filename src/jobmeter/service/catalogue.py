@@ -20,6 +20,19 @@ class Entry:
     untested: bool
     """Written after recorded captures: nobody has seen it run on the hardware itself."""
 
+    def as_record(self) -> dict[str, object]:
+        """Render for JSON."""
+        state: dict[str, object] = {
+            "collector": self.collector,
+            "available": self.missing is None,
+            "default": self.default,
+        }
+        if self.missing is not None:
+            state["missing"] = self.missing
+        if self.untested:
+            state["untested"] = True
+        return self.measurement.as_record() | state
+
 
 def catalogue(paths: Paths, system: str) -> Iterator[Entry]:
     """List every key of every collector."""

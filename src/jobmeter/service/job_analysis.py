@@ -5,6 +5,7 @@ is null, never 0. The memory of `summary` and of the timeline is the machine's, 
 a log error is the job's own.
 """
 
+import dataclasses
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -15,9 +16,12 @@ from jobmeter.errors import UsageError
 from jobmeter.exporters import aitk as rows
 from jobmeter.exporters import aitk_samples, aitk_steps
 from jobmeter.model.aitk import Sample
+from jobmeter.model.run import Run
+from jobmeter.model.steps import Steps
 from jobmeter.model.view import Event
 from jobmeter.service import aitk, analysis, runs
 from jobmeter.service.windows import Windows
+from jobmeter.stores import Store
 
 MOST_SAMPLES = 600
 """Points of the timeline: more than a chart is wide on a phone."""
@@ -25,11 +29,17 @@ MOST_SAMPLES = 600
 
 def job_analysis(home: str, job_id: str) -> dict[str, object]:
     """Lay out what is known of a job, and what analysis says of it."""
-    view = runs.view(home, job_id)
-    run = view.run
+    return runs.ask(home, job_id, of_run)
+
+
+def of_run(store: Store, run: Run) -> dict[str, object]:
+    """Lay out a run that is found already."""
     if run.folder is None:
         raise UsageError(f"{run.run_id} has no folder here", hint="ask where it was recorded")
-    report = analysis.analyze(home, run.folder)[1] if aitk.wants_analysis(run) else None
+    view = dataclasses.replace(
+        runs.view_of(store, run, frozenset()), steps=Steps(tuple(store.steps(run.run_id)))
+    )
+    report = analysis.of_run(store, run)[1] if aitk.wants_analysis(run) else None
     samples = list(aitk_samples.rows(run, Windows(Path(run.folder))))
     return {
         "summary": rows.summary(view, samples, list(aitk_steps.rows(view)), report),

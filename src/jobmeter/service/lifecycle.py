@@ -120,8 +120,12 @@ def restore(home: str, ref: str) -> Run:
     if len(found) > 1 and not exact:
         shown = ", ".join(folder.name for folder in found[:5])
         raise UsageError(f"several runs in the bin begin with {ref}", hint=f"say more of the id: {shown}")
-    folder = (exact or found)[0]
-    run_id = _without_stamp(folder.name)
+    return runs.find(home, put_back(home, (exact or found)[0]).name)
+
+
+def put_back(home: str, folder: Path) -> Path:
+    """Move a folder of the bin to where it was, and give its place."""
+    run_id = without_stamp(folder.name)
     target = Path(home, "runs", folder.parent.name, run_id)
     try:
         make_private(target.parent)
@@ -130,10 +134,10 @@ def restore(home: str, ref: str) -> Run:
         folder.rename(target)
     except OSError as error:
         raise refused(f"cannot restore {folder}", error) from None
-    return runs.find(home, run_id)
+    return target
 
 
-def _without_stamp(name: str) -> str:
+def without_stamp(name: str) -> str:
     """Undo what `remove` adds when the bin already holds a run of that id."""
     run_id, dot, stamp = name.rpartition(".")
     return run_id if dot and stamp.isdecimal() and len(stamp) == len(str(time.time_ns())) else name
