@@ -15,6 +15,10 @@ class UsageError(JobmeterError):
     """What was asked for cannot be: unknown option, key, run, filter or file."""
 
 
+class UnknownError(UsageError):
+    """There is no such run, series, file or other thing; a server answers 404."""
+
+
 class RecordError(JobmeterError):
     """The recorder could not begin; the job was not started. From `run` the exit code is 125."""
 

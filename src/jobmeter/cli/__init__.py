@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "ranks": "jobmeter.cli.ranks",
     "report": "jobmeter.cli.report",
     "rm": "jobmeter.cli.rm",
+    "serve": "jobmeter.cli.serve",
     "show": "jobmeter.cli.show",
     "size": "jobmeter.cli.size",
     "steps": "jobmeter.cli.steps",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from jobmeter.errors import UsageError, reason_of
+from jobmeter.errors import UnknownError, UsageError, reason_of
 from jobmeter.runfolder import reader
 from jobmeter.service import notices
 from jobmeter.stores import Store
@@ -51,7 +51,7 @@ def resolve(store: Store, ref: str, *, warn: notices.Warn = notices.to_stderr) -
     if ref == LAST:
         newest = store.briefs(limit=1)
         if not newest:
-            raise UsageError("there is no run yet", hint="record one: jobmeter run -- COMMAND")
+            raise UnknownError("there is no run yet", hint="record one: jobmeter run -- COMMAND")
         return newest[0].run_id
     found = store.with_prefix(ref, _CANDIDATES + 1) if ref else []
     if ref in found:
@@ -81,8 +81,10 @@ def _newest_named(store: Store, name: str) -> str | None:
 
 def _unknown(store: Store, ref: str) -> UsageError:
     if "/" in ref or os.path.splitext(ref)[1]:
-        return UsageError(f"unknown run: {ref}, and there is no file of that name", hint=_nearest(store, ref))
-    return UsageError(f"unknown run: {ref}", hint=_nearest(store, ref))
+        return UnknownError(
+            f"unknown run: {ref}, and there is no file of that name", hint=_nearest(store, ref)
+        )
+    return UnknownError(f"unknown run: {ref}", hint=_nearest(store, ref))
 
 
 def _nearest(store: Store, ref: str) -> str:

@@ -1,0 +1,287 @@
+"""Keeps the index of a home up while a server runs: the only writer, in a thread of its own.
+
+A look is cheap whatever the home holds: only months whose folder changed are listed, only runs that have not
+ended are looked into, and of many such only some at a time. What another process of this machine indexed
+first is still told, because what counts is that files grew, not who read them.
+
+What can mislead: an error is told once and never ends the keeper; `health` says when it last succeeded.
+"""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import islice
+from pathlib import Path
+
+from jobmeter import stores
+from jobmeter.errors import StoreError, reason_of
+from jobmeter.model.run import LIVE, Status
+from jobmeter.runfolder import liveness
+from jobmeter.service import folder_watch, index, indexing, notices, output_steps
+from jobmeter.stores import Store
+
+BUSY_SECONDS, IDLE_SECONDS = 0.5, 2.0
+"""Between looks: while something runs, and else."""
+_BATCH = 64
+"""Runs that are indexed before those who wait for news are told."""
+_LOOKED_INTO = 200
+"""Running runs whose files are looked at in one look."""
+_PULSE_SECONDS = 5.0
+"""How often a run that writes nothing is asked whether its recorder lives."""
+_WAIT_SECONDS = 10.0
+_RETRY_SECONDS = 5.0
+_STOP_SECONDS = 30.0
+
+
+class Change(Enum):
+    """What became of a run."""
+
+    NEW = "new"
+    GREW = "grew"
+    ENDED = "ended"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """One run whose index is another than it was."""
+
+    run_id: str
+    change: Change
+
+
+Observer = Callable[[Store, Sequence[Changed]], None]
+"""Is called by the keeper's thread, after the rows are committed, with a store it may read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How the keeper fares."""
+
+    alive: bool
+    looked_at: float | None
+    """When a look last succeeded."""
+    runs: int
+    running: int
+    trouble: str | None
+    """What the last look failed of."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is remembered between looks."""
+
+    statuses: dict[str, Status] = field(default_factory=dict)
+    """Of runs of which not all is known yet."""
+    sizes: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    pulses: dict[str, float] = field(default_factory=dict)
+    """When each was last indexed, on the monotonic clock."""
+    told_at: dict[str, float] = field(default_factory=dict)
+    """When somebody last told of a change: those need not be looked at so soon."""
+
+
+class Keeper:
+    """Looks at the folders again and again, indexes what is new, and tells."""
+
+    def __init__(
+        self,
+        home: Path,
+        opener: Callable[[], index.Index],
+        *,
+        observers: Sequence[Observer] = (),
+        replaced: Callable[[], None],
+        warn: notices.Warn = notices.to_stderr,
+    ) -> None:
+        self._home = home
+        self._open = opener
+        self._observers = observers
+        self._replaced = replaced
+        self._warn = warn
+        self._touched: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="jobmeter-keeper", daemon=True)
+        self._watch = folder_watch.Watch(home)
+        self._known = _Known()
+        self._looked_at: float | None = None
+        self._trouble: str | None = None
+        self._first_look = threading.Event()
+
+    def start(self) -> None:
+        """Begin in a thread; come back when the home was looked at once, or that failed."""
+        self._thread.start()
+        self._first_look.wait()
+
+    def stop(self) -> None:
+        """End after the batch that is being indexed."""
+        self._stopping.set()
+        self._touched.put(None)
+        if self._thread.is_alive():
+            self._thread.join(_STOP_SECONDS)
+
+    def touch(self, run_id: str) -> None:
+        """Index a run as soon as possible."""
+        self._touched.put(run_id)
+
+    def health(self) -> Health:
+        """Say how it goes."""
+        statuses = dict(self._known.statuses)
+        return Health(
+            alive=self._thread.is_alive(),
+            looked_at=self._looked_at,
+            runs=len(self._watch.names),
+            running=sum(status in LIVE for status in statuses.values()),
+            trouble=self._trouble,
+        )
+
+    def _keep(self) -> None:
+        opened: index.Index | None = None
+        while not self._stopping.is_set():
+            try:
+                if opened is None:
+                    opened = self._begin()
+                pause = self._look(opened)
+                self._trouble, self._looked_at = None, time.time()
+            except stores.DamagedError as error:
+                opened = self._mend(opened, error)
+                pause = 0.0
+            except Exception as error:  # noqa: BLE001  # a fault in one look must not end the service: it is told and tried again
+                self._complain(error)
+                pause = _RETRY_SECONDS
+            self._first_look.set()
+            self._sleep(pause)
+        if opened is not None:
+            opened.close()
+
+    def _begin(self) -> index.Index:
+        """Open the index and bring it up to all that is there."""
+        opened = self._open()
+        self._watch = folder_watch.Watch(self._home)
+        self._watch.skip_changes()
+        self._watch.look(time.time())
+        opened.refresh()
+        self._known = _Known(statuses=opened.ask(lambda store: store.unfinished()))
+        return opened
+
+    def _mend(self, opened: index.Index | None, error: stores.DamagedError) -> index.Index | None:
+        """Have a damaged index built again; readers of the old file are sent to the new one."""
+        self._complain(error)
+        if opened is not None:
+            opened.refresh()  # sets aside what is damaged and begins anew
+        self._replaced()
+        return opened
+
+    def _look(self, opened: index.Index) -> float:
+        store = opened.ask(lambda store: store)
+        seen = self._watch.look(time.time())
+        self._forget(store, seen.gone)
+        self._index(store, [*self._taken(), *seen.new, *seen.changed])
+        self._index(store, self._grown())
+        live = any(status in LIVE for status in self._known.statuses.values())
+        return BUSY_SECONDS if live or self._watch.is_waiting() else IDLE_SECONDS
+
+    def _taken(self) -> list[str]:
+        """Take what was touched since the last look."""
+        now = time.monotonic()
+        ids: list[str] = []
+        while True:
+            try:
+                run_id = self._touched.get_nowait()
+            except queue.Empty:
+                return list(dict.fromkeys(ids))
+            if run_id is not None:
+                ids.append(run_id)
+                self._known.told_at[run_id] = now
+
+    def _grown(self) -> list[str]:
+        """Choose unfinished runs whose files grew, or that were silent for long enough to be asked."""
+        now, known = time.monotonic(), self._known
+        patience = _PULSE_SECONDS * (1 + len(known.statuses) / 100)
+        chosen: list[str] = []
+        for run_id in list(islice(known.statuses, _LOOKED_INTO)):
+            # the next look begins with those that this one did not come to
+            known.statuses[run_id] = known.statuses.pop(run_id)
+            if now - known.told_at.get(run_id, -patience) < patience:
+                continue
+            sizes = folder_watch.sizes(self._watch.folder(run_id))
+            silent = now - known.pulses.get(run_id, now - patience) >= patience
+            if sizes != known.sizes.get(run_id) or silent:
+                known.sizes[run_id] = sizes
+                chosen.append(run_id)
+        return chosen
+
+    def _forget(self, store: Store, gone: Sequence[str]) -> None:
+        if not gone:
+            return
+        with store.writing(_WAIT_SECONDS):
+            for run_id in gone:
+                store.forget(run_id)
+                self._drop(run_id)
+        self._tell(store, [Changed(run_id, Change.GONE) for run_id in gone])
+
+    def _index(self, store: Store, ids: Sequence[str]) -> None:
+        for start in range(0, len(ids), _BATCH):
+            if self._stopping.is_set():
+                return
+            self._index_batch(store, ids[start : start + _BATCH])
+
+    def _index_batch(self, store: Store, ids: Sequence[str]) -> None:
+        before = self._known.statuses
+        machine, now = liveness.here(), time.time()
+        patience = output_steps.Patience(index.LOOK_SECONDS, index.LOOK_BYTES)
+        done: list[tuple[str, bool]] = []
+        with store.writing(_WAIT_SECONDS):
+            for run_id in ids:
+                was_known = run_id in before or bool(store.positions(run_id))
+                folder = self._watch.folder(run_id)
+                try:
+                    indexing.index_run(store, run_id, folder, machine, now, patience=patience)
+                except OSError as error:
+                    self._warn(f"cannot read run folder {run_id}: {reason_of(error)}")
+                    continue
+                done.append((run_id, was_known))
+                self._known.pulses[run_id] = time.monotonic()
+        after = store.unfinished()
+        self._tell(store, [Changed(run_id, self._change(run_id, after, known)) for run_id, known in done])
+        self._remember(ids, after)
+
+    def _change(self, run_id: str, after: dict[str, Status], was_known: bool) -> Change:
+        if not was_known:
+            return Change.NEW
+        was_live = self._known.statuses.get(run_id) in LIVE
+        return Change.ENDED if was_live and after.get(run_id) not in LIVE else Change.GREW
+
+    def _remember(self, ids: Iterable[str], after: dict[str, Status]) -> None:
+        for run_id in ids:
+            if run_id in after:
+                self._known.statuses[run_id] = after[run_id]
+            else:
+                self._drop(run_id)
+
+    def _drop(self, run_id: str) -> None:
+        known = self._known
+        for memory in (known.statuses, known.sizes, known.pulses, known.told_at):
+            memory.pop(run_id, None)
+
+    def _tell(self, store: Store, changes: Sequence[Changed]) -> None:
+        for observer in self._observers:
+            observer(store, changes)
+
+    def _complain(self, error: Exception) -> None:
+        sentence = str(error) if isinstance(error, StoreError) else f"{type(error).__name__}: {error}"
+        if sentence != self._trouble:
+            self._warn(f"the index is not kept up: {sentence}")
+        self._trouble = sentence
+
+    def _sleep(self, seconds: float) -> None:
+        """Wait for the next look, or for somebody who touches a run."""
+        if seconds <= 0 or self._stopping.is_set():
+            return
+        try:
+            run_id = self._touched.get(timeout=seconds)
+        except queue.Empty:
+            return
+        if run_id is not None:
+            self._touched.put(run_id)

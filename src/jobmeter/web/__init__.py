@@ -1,0 +1,24 @@
+"""The service over HTTP: one file per group of routes, each a thin call of the service.
+
+Who may ask is decided in `guards.py` alone; handlers never look at tokens. A route says what it needs by
+`opt={"needs": "read"}` (or `ingest`, `admin`); one that says nothing needs `admin`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from litestar.types import ControllerRouterHandler
+
+ROUTES: dict[str, str] = {
+    "pages": "jobmeter.web.pages",
+}
+"""Modules with a list `ROUTES` of handlers or routers."""
+
+
+def load() -> "list[ControllerRouterHandler]":
+    """Import every group and gather its routes."""
+    found: list[ControllerRouterHandler] = []
+    for module in ROUTES.values():
+        found += import_module(module).ROUTES
+    return found

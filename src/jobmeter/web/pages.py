@@ -1,0 +1,68 @@
+"""What is no API: the page's shell, a sign of life, the API's own description."""
+
+from dataclasses import dataclass
+from html import escape
+
+from litestar import MediaType, Request, get
+from litestar.datastructures import State
+
+import jobmeter
+from jobmeter.service.serving import Server
+
+_READ = {"needs": "read"}
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A sign of life, which tells strangers nothing else."""
+
+    status: str
+    """`ok`, or `degraded` while the index cannot be kept up."""
+    version: str
+
+
+@get("/health", summary="Say that the server lives", sync_to_thread=False)
+def health(state: State) -> Life:
+    """Say that the server lives; needs no token."""
+    server: Server = state.server
+    known = server.health()
+    return Life("ok" if known.alive and known.trouble is None else "degraded", jobmeter.__version__)
+
+
+@get("/", media_type=MediaType.HTML, include_in_schema=False, sync_to_thread=False)
+def shell() -> str:
+    """Give the page's shell; it holds no data."""
+    return _page(
+        "jobmeter", "<p>The API is described at <code>/docs</code> and <code>/openapi.json</code>.</p>"
+    )
+
+
+@get("/openapi.json", opt=_READ, include_in_schema=False, sync_to_thread=False)
+def openapi(request: Request[object, object, State]) -> dict[str, object]:
+    """Give the description of the API."""
+    return request.app.openapi_schema.to_schema()
+
+
+@get("/docs", media_type=MediaType.HTML, opt=_READ, include_in_schema=False, sync_to_thread=False)
+def docs(request: Request[object, object, State]) -> str:
+    """List the routes as a plain page: nothing of it comes from elsewhere."""
+    paths = request.app.openapi_schema.to_schema().get("paths", {})
+    rows = "".join(
+        f"<tr><td>{escape(method.upper())}</td><td><code>{escape(path)}</code></td>"
+        f"<td>{escape(str(operation.get('summary') or ''))}</td></tr>"
+        for path, operations in sorted(paths.items())
+        for method, operation in operations.items()
+        if isinstance(operation, dict)
+    )
+    table = f"<table><tr><th>Method</th><th>Path</th><th></th></tr>{rows}</table>"
+    return _page("jobmeter API", f'<p>In full: <a href="/openapi.json">/openapi.json</a></p>{table}')
+
+
+def _page(title: str, body: str) -> str:
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title></head>'
+        f"<body><h1>{escape(title)}</h1>{body}</body></html>"
+    )
+
+
+ROUTES = [health, shell, openapi, docs]

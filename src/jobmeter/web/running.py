@@ -1,0 +1,67 @@
+"""The application in a real server process: sockets, signals, and an orderly end."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import uvicorn
+from litestar.concurrency import set_asyncio_executor
+
+from jobmeter.service import binding
+from jobmeter.service.serving import Server, ServerSettings
+from jobmeter.web import app
+
+_LEAVE_SECONDS = 10
+"""How long requests that are being answered may take to end when the server stops."""
+
+
+class _Uvicorn(uvicorn.Server):
+    """Ends live streams before it waits for connections, and says when it can be asked."""
+
+    def __init__(self, config: uvicorn.Config, server: Server, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._server = server
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if not self.should_exit:
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._server.hub.close()
+        await super().shutdown(sockets)
+
+
+def serve(settings: ServerSettings, ready: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT; `ready` is called with the URL once requests are answered."""
+    logging.basicConfig(format="jobmeter: %(message)s", level=logging.WARNING)
+    listener = binding.listen(settings)
+    with listener, ThreadPoolExecutor(settings.threads, "jobmeter-request") as workers:
+        set_asyncio_executor(workers)
+        server = Server(settings)
+        config = uvicorn.Config(
+            app.build(server),
+            access_log=False,
+            h11_max_incomplete_event_size=64 << 10,
+            log_config=None,
+            loop="asyncio",
+            proxy_headers=False,
+            server_header=False,
+            ssl_certfile=settings.tls_cert,
+            ssl_keyfile=settings.tls_key,
+            timeout_graceful_shutdown=_LEAVE_SECONDS,
+            ws="none",
+        )
+        url = _url(settings, listener)
+        asyncio.run(_Uvicorn(config, server, lambda: ready(url)).serve([listener]))
+
+
+def _url(settings: ServerSettings, listener: socket.socket) -> str:
+    if settings.unix_socket is not None:
+        return f"unix:{settings.unix_socket}"
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    return f"{'http' if settings.tls_cert is None else 'https'}://{shown}:{port}/"
