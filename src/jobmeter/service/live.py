@@ -10,13 +10,14 @@ error: the reader is told to catch up by reading, which is also what it does aft
 
 import asyncio
 import json
+import math
 import secrets
 import threading
+import time
 from bisect import bisect_left
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from math import isfinite
 from typing import NamedTuple
 
 import msgspec
@@ -32,6 +33,8 @@ BURST_BYTES = 256 << 10
 EVENT_BYTES = 64 << 10
 """A longer event is sent as the order to read it: a command line can have megabytes."""
 READERS, READERS_OF_ONE = 1_000, 250
+RETURN_SECONDS = 300.0
+"""How long after the last reader left what happens is still kept for its return."""
 
 
 class Kind(Enum):
@@ -130,6 +133,7 @@ class Hub:
         self._held_bytes = 0
         self._published = 0
         self._closed = False
+        self._left_at = -math.inf
         self._readers: set[Reader] = set()
 
     def publish(self, events: Iterable[LiveEvent]) -> None:
@@ -156,10 +160,22 @@ class Hub:
             self._readers.add(reader)
         return reader
 
+    def is_wanted(self) -> bool:
+        """Tell whether publishing is worth its work; if not, an id from before now means catch up."""
+        with self._lock:
+            if self._readers or time.monotonic() - self._left_at < RETURN_SECONDS:
+                return True
+            self._published += 1
+            self._oldest = self._next
+            self._bursts.clear()
+            self._held_bytes = 0
+            return False
+
     def leave(self, reader: "Reader") -> None:
         """Forget a reader."""
         with self._lock:
             self._readers.discard(reader)
+            self._left_at = time.monotonic()
 
     def close(self) -> None:
         """End every stream; a server calls it before it waits for its connections."""
@@ -266,7 +282,7 @@ class Hub:
                 loops.setdefault(reader.loop, []).append(reader)
         for loop, readers in loops.items():
             try:
-                loop.call_soon_threadsafe(_wake_all, readers)
+                loop.call_soon_threadsafe(_wake_all, readers, self._closed)
             except RuntimeError:
                 # the loop was closed under its readers: nobody is there to be told
                 for reader in readers:
@@ -290,11 +306,12 @@ class Reader:
         self.owner = owner
         self.loop = asyncio.get_running_loop()
         self.news = asyncio.Event()
+        self.end = asyncio.Event()
         self._hub = hub
         self._interest = interest
         self._place = place
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yield whole events as bytes of a server-sent event stream, a comment when nothing happens."""
         hub, place = self._hub, self._place
         yield hub.greeting(place)
@@ -310,6 +327,11 @@ class Reader:
             elif not await self._told_in_time():
                 yield hub.heartbeat(place)
 
+    async def ended(self, grace_seconds: float) -> None:
+        """Wait for the end of the hub, and then a little for what is being sent."""
+        await self.end.wait()
+        await asyncio.sleep(grace_seconds)
+
     def close(self) -> None:
         """Leave the hub."""
         self._hub.leave(self)
@@ -322,9 +344,11 @@ class Reader:
         return True
 
 
-def _wake_all(readers: Iterable[Reader]) -> None:
+def _wake_all(readers: Iterable[Reader], is_end: bool) -> None:
     for reader in readers:
         reader.news.set()
+        if is_end:
+            reader.end.set()
 
 
 def _encode(event: LiveEvent) -> bytes:
@@ -348,4 +372,4 @@ def _finite(value: object) -> object:
         return {str(key): _finite(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(one) for one in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

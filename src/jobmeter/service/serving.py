@@ -5,14 +5,14 @@ Exactly one thread writes the index (the keeper); handlers read through connecti
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from jobmeter.errors import StoreError
-from jobmeter.service import access, index, keeping, live, notices
+from jobmeter.service import access, index, keeping, live, live_news, notices
 from jobmeter.stores import Store, memory
 from jobmeter.stores.server_db import ServerDb
 
@@ -71,7 +71,7 @@ class Server:
         self.hub = live.Hub()
         self._warn = warn
         self._readers = Readers(self._open_store)
-        self.observers: list[keeping.Observer] = [self._publish]
+        self.observers: list[keeping.Observer] = [live_news.News(self.hub)]
         """Who is told by the keeper of runs that changed; more may be added before `start`."""
         self._keeper = keeping.Keeper(
             Path(self.home),
@@ -118,18 +118,6 @@ class Server:
     def health(self) -> keeping.Health:
         """Say how the keeper fares."""
         return self._keeper.health()
-
-    def _publish(self, store: Store, changes: Sequence[keeping.Changed]) -> None:
-        """Tell live readers which runs changed."""
-        del store
-        self.hub.publish(
-            live.LiveEvent(
-                kind=live.Kind.RUN,
-                run_id=one.run_id,
-                data={"run_id": one.run_id, "change": one.change.value},
-            )
-            for one in changes
-        )
 
     def _kept(self) -> index.Index:
         return index.KeptIndex(Path(self.home), self._readers.take(), give_back=self._readers.give_back)

@@ -69,7 +69,7 @@ def shown(view: RunView) -> Shape:
         or None,
         "roles": by_role.shapes(view.processes) or None,
         "siblings": [other.run_id for other in view.siblings] or None,
-        "events": [_event(event) for event in view.events] or None,
+        "events": [happened(event) for event in view.events] or None,
     }
     return listed(run) | _present(extra)
 
@@ -99,7 +99,8 @@ def _provenance(run: Run) -> Shape:
     )
 
 
-def _event(event: Event) -> Shape:
+def happened(event: Event) -> Shape:
+    """Lay out an event as `show --json` does."""
     return _present(
         {
             "timestamp": iso_time(event.timestamp),

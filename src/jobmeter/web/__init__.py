@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 ROUTES: dict[str, str] = {
     "pages": "jobmeter.web.pages",
+    "stream": "jobmeter.web.api_stream",
 }
 """Modules with a list `ROUTES` of handlers or routers."""
 
