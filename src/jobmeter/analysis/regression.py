@@ -109,6 +109,8 @@ class _Moved:
 
     def is_left_behind(self, normal: Sequence[float], count: int) -> bool:
         """Tell that the last runs are not just this rise once more, but half as much again."""
+        if len(normal) - self.begin < 2 * WINDOW:
+            return False  # how high this one is does not show yet
         usual = float(np.median(normal[: self.begin]))
         return not self.rose or float(np.median(normal[-count:])) > self.level + (self.level - usual) / 2
 
