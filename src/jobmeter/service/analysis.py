@@ -40,15 +40,16 @@ def at_a_glance(
     home: str, ref: str, *, warn: notices.Warn = notices.to_stderr
 ) -> tuple[RunView, Report | None]:
     """Show a run with its report where one is kept or the run went wrong: others are not worth the wait."""
+    return runs.ask(home, ref, glance, warn=warn)
 
-    def look(store: Store, run: Run) -> tuple[RunView, Report | None]:
-        view = runs.view_of(store, run, frozenset())
-        if run.status in _WRONG:
-            return view, of_run(store, run)[1]
-        known = analysis_view.facts(store, run)
-        return view, _kept(store, known, _inputs(store, known))
 
-    return runs.ask(home, ref, look, warn=warn)
+def glance(store: Store, run: Run) -> tuple[RunView, Report | None]:
+    """Look at a run that is found already."""
+    view = runs.view_of(store, run, frozenset())
+    if run.status in _WRONG:
+        return view, of_run(store, run)[1]
+    known = analysis_view.facts(store, run)
+    return view, _kept(store, known, _inputs(store, known))
 
 
 def of_run(store: Store, run: Run) -> tuple[RunView, Report]:

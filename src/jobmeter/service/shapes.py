@@ -34,7 +34,7 @@ def listed(run: Run) -> Shape:
         "ended_at": iso_time(run.ended_at),
         "wall_seconds": run.wall_seconds,
         "headline": {name: _headline(name, number) for name, number in run.headline.items()},
-        "limits": _present({"memory_bytes": run.limits.memory_bytes, "cpus": run.limits.cpus}),
+        "limits": present({"memory_bytes": run.limits.memory_bytes, "cpus": run.limits.cpus}),
         "provenance": _provenance(run),
         "user": run.user,
         "message": run.message,
@@ -46,17 +46,17 @@ def listed(run: Run) -> Shape:
         "steps": None if run.steps is None else run.steps.as_record(),
         "results": dict(run.results) or None,
     }
-    return _present(shape)
+    return present(shape)
 
 
 def shown(view: RunView) -> Shape:
     """Lay out a run as `show --json` shows it."""
     run = view.run
     extra: Shape = {
-        "summary": _present({key: _finite(value) for key, value in run.summary.items()}),
+        "summary": present({key: _finite(value) for key, value in run.summary.items()}),
         "energy": energy.account(run),
         "by_command": [
-            _present(
+            present(
                 {
                     "command": share.command,
                     "cpu_seconds": share.cpu_seconds,
@@ -71,7 +71,7 @@ def shown(view: RunView) -> Shape:
         "siblings": [other.run_id for other in view.siblings] or None,
         "events": [happened(event) for event in view.events] or None,
     }
-    return listed(run) | _present(extra)
+    return listed(run) | present(extra)
 
 
 def _headline(name: str, number: Headline) -> Shape:
@@ -87,7 +87,7 @@ def _headline(name: str, number: Headline) -> Shape:
 
 def _provenance(run: Run) -> Shape:
     found = run.provenance
-    return _present(
+    return present(
         {
             "selected": list(found.selected),
             "missing": dict(found.missing),
@@ -101,7 +101,7 @@ def _provenance(run: Run) -> Shape:
 
 def happened(event: Event) -> Shape:
     """Lay out an event as `show --json` does."""
-    return _present(
+    return present(
         {
             "timestamp": iso_time(event.timestamp),
             "type": event.type,
@@ -117,5 +117,6 @@ def _finite(value: object) -> object:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def _present(shape: Shape) -> Shape:
+def present(shape: Shape) -> Shape:
+    """Leave out what is not known."""
     return {key: value for key, value in shape.items() if value is not None}

@@ -1,0 +1,380 @@
+"""The JSON that leaves jobmeter, by `--json` and by its API, as types: what each key is, and which may be absent.
+
+A key that is absent was not measured or does not apply; times are ISO 8601 UTC, sizes bytes, durations seconds. These
+are no classes to build things with: the functions that lay out the documents are `service/shapes.py` and `as_record`.
+"""
+
+from typing import Any, Literal, TypedDict
+
+Figure = float | str
+"""A number, or the word for one that is not finite."""
+
+
+class Problem(TypedDict, total=False):
+    """Why a request was not answered (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    """One sentence of fact."""
+    hint: str
+    """What to do about it."""
+
+
+class HeadlineNumber(TypedDict):
+    """One number of record with its bounds."""
+
+    value: float
+    low: float
+    high: float
+    keys: list[str]
+    """The measurements it came from."""
+    exact: bool
+
+
+class StepFigures(TypedDict, total=False):
+    """One metric over a run."""
+
+    first: Figure
+    last: Figure
+    min: float
+    max: float
+    not_finite: int
+    """How many values were NaN or infinite."""
+    source: str
+
+
+class StepFacts(TypedDict, total=False):
+    """What a run's steps come to."""
+
+    count: int
+    last_step: int
+    source: str
+    steps_per_second: float
+    metrics: dict[str, StepFigures]
+
+
+class RunLimits(TypedDict, total=False):
+    """What the job was allowed."""
+
+    memory_bytes: int
+    cpus: float
+
+
+class Sources(TypedDict, total=False):
+    """How the numbers came to be."""
+
+    selected: list[str]
+    missing: dict[str, str]
+    """By source: why it could not be read."""
+    dropped: dict[str, int]
+    inexact: dict[str, str]
+    sources: Any
+    origin: str
+
+
+class RunListed(TypedDict, total=False):
+    """A run as lists show it: as `jobmeter ls --json`."""
+
+    run_id: str
+    job_id: str
+    ranks: list[int]
+    world_size: int
+    group: str
+    name: str
+    project: str
+    status: Literal["queued", "running", "paused", "completed", "failed", "killed", "cancelled", "lost"]
+    exit_code: int
+    signal: str
+    command: list[str]
+    cwd: str
+    host: str
+    started_at: str
+    ended_at: str
+    wall_seconds: float
+    headline: dict[str, HeadlineNumber]
+    """`cpu_seconds`, `memory_peak_bytes`, `io_read_bytes`, `gpu_util_percent` and others, as far as measured."""
+    limits: RunLimits
+    provenance: Sources
+    user: str
+    message: str
+    tags: dict[str, str]
+    notes: list[str]
+    samples: int
+    folder: str
+    disk_bytes: int
+    steps: StepFacts
+    results: dict[str, Figure]
+    """What the job itself said it came to."""
+
+
+class CommandUse(TypedDict, total=False):
+    """What the processes of one command name used, as far as sampling saw it."""
+
+    command: str
+    cpu_seconds: float
+    peak_rss_bytes: int
+    processes: int
+
+
+class RoleUse(TypedDict, total=False):
+    """What the processes of one role in a training used."""
+
+    processes: int
+    cpu_seconds: float
+    memory_peak_bytes: int
+
+
+class EventTold(TypedDict, total=False):
+    """Something that happened, with the measurements of that moment."""
+
+    timestamp: str
+    type: str
+    details: dict[str, Any]
+    config: dict[str, Any]
+    measurements: dict[str, Figure | None]
+    rank: int
+
+
+class EvidenceTold(TypedDict, total=False):
+    """One fact and where it stands."""
+
+    sentence: str
+    source: str
+    value: Figure
+    timestamp: str
+    rank: int
+    quote: str
+    """The line itself, as the job wrote it."""
+    offset: int
+    """The byte of the stream the quote begins at."""
+
+
+class VerdictTold(TypedDict):
+    """Why the run ended."""
+
+    cause: str
+    sentence: str
+    confidence: float
+    evidence: list[EvidenceTold]
+
+
+class RunShown(RunListed, total=False):
+    """All that is known of a run without its series: as `jobmeter show --json`."""
+
+    summary: dict[str, Figure]
+    energy: dict[str, Any]
+    by_command: list[CommandUse]
+    roles: dict[str, RoleUse]
+    siblings: list[str]
+    """Ids of the other recorders of the same job."""
+    events: list[EventTold]
+    verdict: VerdictTold
+
+
+class RunsPage(TypedDict):
+    """Some runs in the order that was asked for."""
+
+    runs: list[RunListed]
+    next: str | None
+    """What to send as `cursor` for the next page; null on the last."""
+    total: int
+    """How many runs match, on all pages."""
+
+
+class FacetValue(TypedDict):
+    """One value and how many runs have it."""
+
+    value: str
+    count: int
+
+
+class Facets(TypedDict):
+    """Values by field, the most frequent first."""
+
+    facets: dict[str, list[FacetValue]]
+
+
+class Line(TypedDict):
+    """One measurement of one instance: one place in every list a stretch of consecutive samples."""
+
+    key: str
+    instance: str
+    """Which process or device; empty for the whole job or host."""
+    kind: str | None
+    unit: str | None
+    rate: bool
+    """Values are a counter's share of each second."""
+    t: list[float]
+    """When the last sample of the stretch was taken: seconds since the epoch."""
+    begin: list[float]
+    """When its first sample was taken."""
+    n: list[int]
+    """How many samples it is."""
+    min: list[float | None]
+    max: list[float | None]
+    mean: list[float | None]
+    last: list[float | None]
+
+
+class Lines(TypedDict):
+    """Series of a run, as coarse as was asked for."""
+
+    run_id: str
+    series: list[Line]
+    coarse: bool
+    """Some place is more than one sample; its least and largest are exact."""
+
+
+class Curve(TypedDict):
+    """One metric over the steps of one rank: one place in every list a stretch of consecutive steps."""
+
+    metric: str
+    rank: int
+    source: str
+    writer: str
+    """The file or stream it was read from."""
+    rising: bool
+    """No step goes back behind an earlier one; false where a loop was resumed, and both lives are in it."""
+    step: list[int]
+    """The last step of the stretch."""
+    first_step: list[int]
+    n: list[int]
+    finite: list[int]
+    """How many of its values are finite."""
+    min: list[float | None]
+    max: list[float | None]
+    last: list[Figure]
+    """As it was logged: a number, or `NaN`, `Infinity`, `-Infinity`."""
+
+
+class Curves(TypedDict):
+    """Steps of a run, as coarse as was asked for."""
+
+    run_id: str
+    series: list[Curve]
+    metrics: list[str]
+    """Every metric the run logged."""
+    coarse: bool
+
+
+class Events(TypedDict):
+    """What happened in a run, in order of time."""
+
+    run_id: str
+    events: list[EventTold]
+
+
+class ProcessTold(TypedDict, total=False):
+    """One process as sampling saw it."""
+
+    instance: str
+    pid: int
+    command: str
+    first_seen: str
+    last_seen: str
+    cpu_seconds: float
+    peak_rss_bytes: int
+    read_bytes: int
+    write_bytes: int
+    rank: int
+    role: str
+
+
+class Processes(TypedDict):
+    """Who used it."""
+
+    run_id: str
+    processes: list[ProcessTold]
+    total: int
+    """How many processes were seen; the list holds those that used most CPU time."""
+    by_command: list[CommandUse]
+    roles: dict[str, RoleUse]
+
+
+class Deleted(TypedDict):
+    """What became of a run that was deleted."""
+
+    run_id: str
+    purged: bool
+    """Destroyed; else it lies in the bin."""
+    freed_bytes: int
+
+
+class Binned(TypedDict):
+    """A run in the bin."""
+
+    run_id: str
+    removed_at: str | None
+    disk_bytes: int
+
+
+class Bin(TypedDict):
+    """What was deleted and can be restored."""
+
+    runs: list[Binned]
+
+
+class MeasurementTold(TypedDict, total=False):
+    """What can be measured on the server's machine."""
+
+    key: str
+    kind: str
+    unit: str
+    scope: str
+    reduce: list[str]
+    summary: list[str]
+    about: str
+    collector: str
+    available: bool
+    default: bool
+    missing: str
+    untested: bool
+
+
+class Catalogue(TypedDict):
+    """Every measurement there is."""
+
+    measurements: list[MeasurementTold]
+
+
+class RegionTold(TypedDict, total=False):
+    """How one region of a campaign does."""
+
+    region: str
+    builds: int
+    pending: int
+    successes: int
+    failures: int
+    cancelled: int
+    success_rate: float
+    streak: int
+    queue_seconds: float
+    working_seconds: float
+    cost_usd: float
+    spikes: int
+    troughs: int
+    sampled: int
+    consistency: float
+    consistency_band: str
+    trend_percent: float
+    last_error: str
+    last_used: str
+
+
+class CampaignTold(TypedDict):
+    """How all regions do."""
+
+    campaign_start: str | None
+    last_updated: str | None
+    total_builds_all_regions: int
+    regions: list[RegionTold]
+
+
+class RegionBuilds(TypedDict):
+    """One region with the builds that are kept of it."""
+
+    region: RegionTold
+    builds: list[dict[str, Any]]
+    """The latest first."""
