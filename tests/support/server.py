@@ -51,7 +51,9 @@ def serving(
         stderr=subprocess.PIPE,
     )
     try:
-        yield _ready(home, process, (env or {}).get("JOBMETER_TOKEN"), verify)
+        served = _ready(home, process, (env or {}).get("JOBMETER_TOKEN"), verify)
+        with served.client:
+            yield served
     finally:
         process.terminate()
         try:
@@ -93,4 +95,5 @@ def _ready(
 def _listen(process: subprocess.Popen[bytes], complaints: list[str]) -> None:
     """Keep the pipe from filling up."""
     assert process.stderr is not None
-    complaints.extend(line.decode() for line in process.stderr)
+    with process.stderr:
+        complaints.extend(line.decode() for line in process.stderr)

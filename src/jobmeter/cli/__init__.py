@@ -24,6 +24,8 @@ COMMANDS: dict[str, str] = {
     "size": "jobmeter.cli.size",
     "steps": "jobmeter.cli.steps",
     "tag": "jobmeter.cli.tag",
+    "token": "jobmeter.cli.token",
+    "ui": "jobmeter.cli.ui",
 }
 
 RECORDING: dict[str, str] = {

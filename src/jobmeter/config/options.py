@@ -217,8 +217,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("-q --quiet", "", _truth, False, "print nothing of our own but errors"),
 )  # fmt: skip
 
-_OF_READERS = ("database",)
-"""Settings of those who read runs, in the same files."""
+_OF_READERS = ("alerts", "database", "otlp", "remote_write", "server", "upstream", "webhooks")
+"""Settings of those who read and serve runs, in the same files; see `tables`."""
 _BY_FLAG: dict[str, Option] = {flag: option for option in OPTIONS for flag in option.flags}
 
 

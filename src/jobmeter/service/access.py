@@ -15,12 +15,14 @@ from enum import Enum
 from pathlib import Path
 
 from jobmeter.errors import UsageError, reason_of
+from jobmeter.service import cache
 from jobmeter.stores.server_db import ServerDb, TokenRow
 
 TOKEN_FILE = "token"  # noqa: S105  # a file name
 VARIABLE = "JOBMETER_TOKEN"
 _PREFIX = "jm"
 _SHORTEST = 16
+_FLUSH_SECONDS = 60.0
 
 
 class Scope(Enum):
@@ -58,6 +60,7 @@ class Access:
         self._server_db = server_db
         self._local = _digest(local)
         self._used: dict[str, float] = {}
+        self._flushed_at = time.monotonic()
         self._lock = threading.Lock()
 
     def principal(self, token: str) -> Principal | None:
@@ -74,12 +77,22 @@ class Access:
             self._used[row.token_id] = time.time()
         return Principal(row.name, frozenset(Scope(word) for word in row.scopes))
 
-    def flush(self) -> None:
-        """Write down when tokens were last used."""
+    def flush(self, *, now: bool = False) -> None:
+        """Write down when tokens were last used, once a minute unless it must be now."""
+        if not now and time.monotonic() - self._flushed_at < _FLUSH_SECONDS:
+            return
+        self._flushed_at = time.monotonic()
         with self._lock:
             used, self._used = self._used, {}
         if used:
             self._server_db.note_used(used)
+
+
+def open_db(home: str) -> ServerDb:
+    """Open what only servers know; a write-ahead log does not work on network file systems."""
+    os.makedirs(home, mode=0o700, exist_ok=True)
+    network = cache.file_system(Path(home)) in cache.NETWORK
+    return ServerDb.open(Path(home), journal="delete" if network else "wal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,27 +103,37 @@ class NewToken:
     token: str
 
 
-def create(server_db: ServerDb, name: str, scopes: frozenset[Scope], *, now: float) -> NewToken:
+def tokens(home: str) -> list[TokenRow]:
+    """List the tokens of a home, revoked ones too."""
+    with open_db(home) as server_db:
+        return server_db.tokens()
+
+
+def create(home: str, name: str, scopes: frozenset[Scope], *, now: float) -> NewToken:
     """Make a token; it can be shown only now."""
     if not name or len(name) > 200 or not name.isprintable():
         raise UsageError("a token needs a name of 1 to 200 printable characters")
-    if any(row.name == name and row.revoked_at is None for row in server_db.tokens()):
-        raise UsageError(f"there is a token named {name}", hint="revoke it first: jobmeter token revoke NAME")
+    if not scopes:
+        raise UsageError("a token needs a scope", hint="give --scope ingest, read or admin")
     token_id = secrets.token_hex(4)
     token = f"{_PREFIX}_{token_id}_{secrets.token_urlsafe(32)}"
     words = tuple(sorted(scope.value for scope in scopes))
-    server_db.add_token(
-        TokenRow(token_id=token_id, name=name, digest=_digest(token), scopes=words, created_at=now)
-    )
+    row = TokenRow(token_id=token_id, name=name, digest=_digest(token), scopes=words, created_at=now)
+    with open_db(home) as server_db:
+        if not server_db.add_token(row):
+            raise UsageError(
+                f"there is a token named {name}", hint="revoke it first: jobmeter token revoke NAME"
+            )
     return NewToken(token_id, token)
 
 
-def revoke(server_db: ServerDb, which: str, *, now: float) -> TokenRow:
-    """End a token, by id or name."""
-    for row in server_db.tokens():
-        if which in (row.token_id, row.name) and row.revoked_at is None:
-            server_db.revoke_token(row.token_id, now)
-            return row
+def revoke(home: str, which: str, *, now: float) -> TokenRow:
+    """End a token, by id or name; servers that run refuse it from the next request on."""
+    with open_db(home) as server_db:
+        for row in server_db.tokens():
+            if which in (row.token_id, row.name) and row.revoked_at is None:
+                server_db.revoke_token(row.token_id, now)
+                return row
     raise UsageError(f"there is no token {which} in use", hint="see: jobmeter token list")
 
 

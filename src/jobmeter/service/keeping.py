@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from jobmeter.runfolder import liveness
 from jobmeter.service import folder_watch, index, indexing, notices, output_steps
 from jobmeter.stores import Store
 
-BUSY_SECONDS, IDLE_SECONDS = 0.5, 2.0
+BUSY_SECONDS, IDLE_SECONDS = 0.5, 1.0
 """Between looks: while something runs, and else."""
 _BATCH = 64
 """Runs that are indexed before those who wait for news are told."""
@@ -34,6 +35,8 @@ _PULSE_SECONDS = 5.0
 _WAIT_SECONDS = 10.0
 _RETRY_SECONDS = 5.0
 _STOP_SECONDS = 30.0
+_FIRST_SECONDS = 10.0
+"""A home of many new runs is shown while it is still being indexed."""
 
 
 class Change(Enum):
@@ -55,6 +58,8 @@ class Changed:
 
 Observer = Callable[[Store, Sequence[Changed]], None]
 """Is called by the keeper's thread, after the rows are committed, with a store it may read."""
+Chore = Callable[[], None]
+"""Is called by the keeper's thread after every look: what has to be done now and then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +97,14 @@ class Keeper:
         opener: Callable[[], index.Index],
         *,
         observers: Sequence[Observer] = (),
+        chores: Sequence[Chore] = (),
         replaced: Callable[[], None],
         warn: notices.Warn = notices.to_stderr,
     ) -> None:
         self._home = home
         self._open = opener
         self._observers = observers
+        self._chores = chores
         self._replaced = replaced
         self._warn = warn
         self._touched: queue.SimpleQueue[str | None] = queue.SimpleQueue()
@@ -110,9 +117,9 @@ class Keeper:
         self._first_look = threading.Event()
 
     def start(self) -> None:
-        """Begin in a thread; come back when the home was looked at once, or that failed."""
+        """Begin in a thread; come back when the home was looked at once, or after some seconds."""
         self._thread.start()
-        self._first_look.wait()
+        self._first_look.wait(_FIRST_SECONDS)
 
     def stop(self) -> None:
         """End after the batch that is being indexed."""
@@ -144,6 +151,8 @@ class Keeper:
                     opened = self._begin()
                 pause = self._look(opened)
                 self._trouble, self._looked_at = None, time.time()
+                for chore in self._chores:
+                    self._call(chore)
             except stores.DamagedError as error:
                 opened = self._mend(opened, error)
                 pause = 0.0
@@ -266,8 +275,16 @@ class Keeper:
             memory.pop(run_id, None)
 
     def _tell(self, store: Store, changes: Sequence[Changed]) -> None:
-        for observer in self._observers:
-            observer(store, changes)
+        if changes:
+            for observer in self._observers:
+                self._call(partial(observer, store, changes))
+
+    def _call(self, told: Chore) -> None:
+        """Let others do their part; what goes wrong there is theirs, and the index is kept up all the same."""
+        try:
+            told()
+        except Exception as error:  # noqa: BLE001  # they may be anybody's code: alerts, streams, forwarding
+            self._warn(f"{type(error).__name__} while telling of runs: {error}")
 
     def _complain(self, error: Exception) -> None:
         sentence = str(error) if isinstance(error, StoreError) else f"{type(error).__name__}: {error}"

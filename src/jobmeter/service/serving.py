@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Self
 
 from jobmeter.errors import StoreError
-from jobmeter.service import access, index, keeping, live, live_news, notices
+from jobmeter.service import access, cache, database, index, keeping, live, live_news, notices, syncing
 from jobmeter.stores import Store, memory
-from jobmeter.stores.server_db import ServerDb
 
 DEFAULT_PORT = 8765
 
@@ -58,6 +57,11 @@ class ServerSettings:
     """How many requests are worked on at once."""
     limits: Limits = Limits()
 
+    def database_shown(self) -> str:
+        """Say where the index is kept, without what would let others in."""
+        url = self.database or database.chosen(os.environ)
+        return str(cache.index_path(Path(self.home), os.environ)) if url is None else database.shown(url)
+
 
 class Server:
     """What handlers are given as `request.app.state.server`."""
@@ -65,18 +69,21 @@ class Server:
     def __init__(self, settings: ServerSettings, *, warn: notices.Warn = notices.to_stderr) -> None:
         self.settings = settings
         self.home = settings.home
-        os.makedirs(self.home, mode=0o700, exist_ok=True)
-        self.server_db = ServerDb.open(Path(self.home))
+        self.server_db = access.open_db(self.home)
         self.access = access.Access(self.server_db, access.local_token(self.home, settings.token))
         self.hub = live.Hub()
+        self.receiver = syncing.Receiver(settings.home)
         self._warn = warn
         self._readers = Readers(self._open_store)
         self.observers: list[keeping.Observer] = [live_news.News(self.hub)]
         """Who is told by the keeper of runs that changed; more may be added before `start`."""
+        self.chores: list[keeping.Chore] = [self.access.flush]
+        """What the keeper does after every look; more may be added before `start`."""
         self._keeper = keeping.Keeper(
             Path(self.home),
             self._open_index,
             observers=self.observers,
+            chores=self.chores,
             replaced=self._readers.renew,
             warn=warn,
         )
@@ -98,7 +105,7 @@ class Server:
         self.hub.close()
         self._keeper.stop()
         index.KEPT.pop(os.path.realpath(self.home), None)
-        self.access.flush()
+        self.access.flush(now=True)
         self._readers.close()
         self.server_db.close()
 

@@ -23,7 +23,8 @@ FILE = "server.db"
 SCHEMA = Path(__file__).parent / "server_schema"
 _BUSY_MS = 5000
 
-_ADD = """INSERT INTO token (token_id, name, digest, scopes, created_at) VALUES (?, ?, ?, ?, ?)"""
+_ADD = """INSERT INTO token (token_id, name, digest, scopes, created_at) SELECT ?, ?, ?, ?, ?
+    WHERE NOT EXISTS (SELECT 1 FROM token WHERE name = ? AND revoked_at IS NULL)"""
 _ALL = """SELECT token_id, name, digest, scopes, created_at, last_used_at, revoked_at
     FROM token ORDER BY created_at, token_id"""
 _ONE = """SELECT token_id, name, digest, scopes, created_at, last_used_at, revoked_at
@@ -76,11 +77,18 @@ class ServerDb:
         with self._lock:
             self._connection.close()
 
-    def add_token(self, row: TokenRow) -> None:
-        """Keep a new token."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def add_token(self, row: TokenRow) -> bool:
+        """Keep a new token; False where one of that name is in use."""
         values = (row.token_id, row.name, row.digest, ",".join(row.scopes), row.created_at)
         with self._guard():
-            self._connection.execute(_ADD, values)
+            self._connection.execute(_ADD, (*values, row.name))
+            return self._connection.changes() > 0
 
     def tokens(self) -> list[TokenRow]:
         """List all tokens, the oldest first, revoked ones too."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 ROUTES: dict[str, str] = {
     "pages": "jobmeter.web.pages",
     "stream": "jobmeter.web.api_stream",
+    "sync": "jobmeter.web.api_sync",
 }
 """Modules with a list `ROUTES` of handlers or routers."""
 

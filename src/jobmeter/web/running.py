@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import uvicorn
 from litestar.concurrency import set_asyncio_executor
 
-from jobmeter.service import binding
+from jobmeter.service import announcing, binding
 from jobmeter.service.serving import Server, ServerSettings
 from jobmeter.web import app
 
@@ -56,7 +56,11 @@ def serve(settings: ServerSettings, ready: Callable[[str], None]) -> None:
             ws="none",
         )
         url = _url(settings, listener)
-        asyncio.run(_Uvicorn(config, server, lambda: ready(url)).serve([listener]))
+        announcing.announce(settings.home, url, auth=settings.auth)
+        try:
+            asyncio.run(_Uvicorn(config, server, lambda: ready(url)).serve([listener]))
+        finally:
+            announcing.withdraw(settings.home)
 
 
 def _url(settings: ServerSettings, listener: socket.socket) -> str:
