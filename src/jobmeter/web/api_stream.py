@@ -24,6 +24,8 @@ from jobmeter.web import problems
 MEDIA_TYPE = "text/event-stream"
 SEND_SECONDS = 60.0
 """A reader that takes nothing for so long is let go."""
+PERMIT_SECONDS = 5.0
+"""How long the answer that a token may read is taken as true."""
 MOST_RUNS = 200
 _LONGEST_ID = 64
 _GRACE_SECONDS = 1.0
@@ -107,13 +109,12 @@ class _Permit:
         self._access = server.access
         self._needs_token = server.settings.auth
         self._token = request.headers.get("authorization", "").partition(" ")[2].strip()
-        self._seconds = server.hub.heartbeat_seconds
         self._asked_at = time.monotonic()
 
     def holds(self) -> bool:
         """Ask again if the last answer is old."""
         now = time.monotonic()
-        if not self._needs_token or now - self._asked_at < self._seconds:
+        if not self._needs_token or now - self._asked_at < PERMIT_SECONDS:
             return True
         self._asked_at = now
         principal = self._access.principal(self._token)
