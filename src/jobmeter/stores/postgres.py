@@ -1,0 +1,243 @@
+"""The index in a PostgreSQL database: many servers write at once, each its own home's runs, all read everything.
+
+A batch is one transaction under an advisory lock of its run, so that rows and the offsets that brought them are
+committed together or not at all, whoever else tries. What can mislead: `run_ids` and `unfinished` name the runs of
+this home, because only those folders can be looked at from here; all else speaks of every home's.
+"""
+
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from jobmeter.model.run import Run, Status, Value
+from jobmeter.model.steps import StepTable
+from jobmeter.model.view import Event, Process, Series
+from jobmeter.stores import (
+    Batch,
+    BusyError,
+    Position,
+    Ranks,
+    Statistics,
+    StepStatistics,
+    StoredReport,
+    documents,
+    points,
+    postgres_link,
+    postgres_migrate,
+    postgres_points,
+    postgres_runs,
+    postgres_steps,
+    seen,
+    stepchunks,
+)
+from jobmeter.stores.postgres_link import Connection
+
+_WRITERS = 0x6A6F626E
+"""Advisory locks of this class are of homes whose runs are being indexed."""
+_CLAIM = "SELECT pg_try_advisory_lock(%s, hashtext(%s))"
+_RELEASE = "SELECT pg_advisory_unlock(%s, hashtext(%s))"
+_RUN_NO = "SELECT run_no FROM run WHERE run_id = %s"
+_RUN_IDS = """SELECT run_id FROM run WHERE origin = %(origin)s
+    UNION ALL SELECT run_id FROM copy WHERE origin = %(origin)s"""
+_RUN_UNFINISHED = "SELECT run_id, status FROM run WHERE NOT final AND origin = %s ORDER BY run_id"
+_RUN_BRIEFS = "SELECT brief FROM run ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT %s"
+_RUN_FIELDS = "SELECT run_id, fields FROM run ORDER BY started_at DESC NULLS LAST, run_id DESC"
+_RUN_SUMMARIES = "SELECT run_id, brief FROM run"
+_RUN_BRIEF = "SELECT brief FROM run WHERE run_id = %s"
+_RUN_ONE = "SELECT brief, detail FROM run WHERE run_id = %s"
+_RUN_PREFIX = """SELECT run_id FROM run WHERE starts_with(run_id, %s)
+    ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT %s"""
+_RUN_OF_JOB = "SELECT run_id FROM run WHERE job_id = %s ORDER BY started_at DESC NULLS LAST, run_id DESC"
+_RUN_OF_KEY = """SELECT run_id FROM run WHERE job_key = %s AND job_key <> ''
+    ORDER BY started_at DESC NULLS LAST, run_id DESC"""
+_EVENT_READ = "SELECT document FROM event WHERE run_no = %s ORDER BY sequence"
+_PROCESS_READ = """SELECT instance, windows, first_seen, last_seen, command, cpu_seconds, peak_rss_bytes,
+        read_bytes, write_bytes, rank, role, world_size
+    FROM process WHERE run_no = %s"""
+_PROCESS_RANKS = "SELECT DISTINCT rank, world_size FROM process WHERE run_no = %s AND rank IS NOT NULL"
+_REPORT_READ = """SELECT report.rules, report.inputs, report.document FROM report JOIN run USING (run_no)
+    WHERE run.run_id = %s"""
+_REPORT_PUT = """INSERT INTO report (run_no, rules, inputs, document)
+    SELECT run_no, %s, %s, %s FROM run WHERE run_id = %s
+    ON CONFLICT (run_no) DO UPDATE SET
+        rules = excluded.rules, inputs = excluded.inputs, document = excluded.document"""
+
+
+class PostgresStore:
+    """An open index, for all threads; see `Store` for what each method promises."""
+
+    def __init__(self, url: str, origin: str) -> None:
+        self._link = postgres_link.Link(url)
+        self._origin = origin
+        with self._link.guard(), self._link.connect() as connection:
+            self._version = postgres_migrate.upgrade(connection)
+        self._link.open()
+
+    @contextmanager
+    def writing(self, wait_seconds: float) -> Iterator[None]:
+        postgres_migrate.require_known(self._version, self._link.shown)
+        with self._link.guard(), self._link.hold() as connection:
+            self._claim(connection, wait_seconds)
+            try:
+                yield
+            finally:
+                if not connection.closed:
+                    connection.execute(_RELEASE, (_WRITERS, self._origin))
+
+    def _claim(self, connection: Connection, wait_seconds: float) -> None:
+        deadline = time.monotonic() + wait_seconds
+        while True:
+            ((claimed,),) = connection.execute(_CLAIM, (_WRITERS, self._origin))
+            if claimed:
+                return
+            if time.monotonic() >= deadline:
+                raise BusyError(f"another process is updating {self._link.shown} from the same home")
+            time.sleep(0.02)
+
+    def append(self, batch: Batch) -> bool:
+        with self._link.transaction() as connection:
+            return postgres_runs.add(connection, batch, self._origin)
+
+    def forget(self, run_id: str) -> None:
+        with self._link.transaction() as connection:
+            postgres_runs.forget(connection, run_id, self._origin)
+
+    def run_ids(self) -> set[str]:
+        with self._link.reading() as connection:
+            return {run_id for (run_id,) in connection.execute(_RUN_IDS, {"origin": self._origin})}
+
+    def unfinished(self) -> dict[str, Status]:
+        with self._link.reading() as connection:
+            found = connection.execute(_RUN_UNFINISHED, (self._origin,))
+            return {run_id: Status(status) for run_id, status in found}
+
+    def positions(self, run_id: str) -> dict[str, Position]:
+        with self._link.reading() as connection:
+            return postgres_runs.positions(connection, self._named(run_id))
+
+    def set_position(self, name: str, file: str, position: Position) -> None:
+        with self._link.transaction() as connection:
+            postgres_runs.put_positions(connection, self._named(name), {file: position})
+
+    def _named(self, name: str) -> str:
+        """Tell the homes' own files apart; runs have one name everywhere."""
+        return f"{name} {self._origin}" if name.startswith("@") and self._origin else name
+
+    def briefs(self, *, limit: int | None = None) -> list[Run]:
+        with self._link.reading() as connection:
+            return [documents.decode_brief(brief) for (brief,) in connection.execute(_RUN_BRIEFS, (limit,))]
+
+    def fields(self) -> Iterator[tuple[str, dict[str, object]]]:
+        with self._link.reading() as connection:
+            found = connection.execute(_RUN_FIELDS).fetchall()
+        with self._link.guard():
+            for run_id, fields in found:
+                yield run_id, documents.decode_mapping(fields)
+
+    def summaries(self) -> dict[str, dict[str, Value]]:
+        with self._link.reading() as connection:
+            found = connection.execute(_RUN_SUMMARIES)
+            return {run_id: documents.decode_summary(brief) for run_id, brief in found}
+
+    def brief(self, run_id: str) -> Run | None:
+        with self._link.reading() as connection:
+            found = connection.execute(_RUN_BRIEF, (run_id,)).fetchone()
+            return None if found is None else documents.decode_brief(found[0])
+
+    def run(self, run_id: str) -> Run | None:
+        with self._link.reading() as connection:
+            found = connection.execute(_RUN_ONE, (run_id,)).fetchone()
+            if found is None:
+                return None
+            return documents.join(documents.decode_brief(found[0]), documents.decode_detail(found[1]))
+
+    def with_prefix(self, prefix: str, limit: int) -> list[str]:
+        return self._ids(_RUN_PREFIX, prefix, limit)
+
+    def of_job(self, job_id: str) -> list[str]:
+        return self._ids(_RUN_OF_JOB, job_id)
+
+    def of_key(self, job_key: str) -> list[str]:
+        return self._ids(_RUN_OF_KEY, job_key)
+
+    def _ids(self, sql: str, *bindings: str | int) -> list[str]:
+        with self._link.reading() as connection:
+            return [run_id for (run_id,) in connection.execute(sql, bindings)]
+
+    def series(
+        self,
+        run_id: str,
+        keys: Collection[str] | None = None,
+        *,
+        counters: Collection[str] = (),
+        between: tuple[float, float] | None = None,
+    ) -> list[Series]:
+        with self._of_run(run_id) as (connection, run_no):
+            reader = points.PointReader(postgres_points.PostgresPoints(connection, run_no))
+            return reader.series(keys, counters, between or points.EVERYTHING)
+
+    def statistics(self, run_id: str) -> dict[tuple[str, str], Statistics]:
+        with self._of_run(run_id) as (connection, run_no):
+            return points.PointReader(postgres_points.PostgresPoints(connection, run_no)).statistics()
+
+    @contextmanager
+    def _of_run(self, run_id: str) -> Iterator[tuple[Connection, int]]:
+        """See one moment of one run: points move from tail to chunks while one reads. An unknown run has nothing."""
+        with self._link.snapshot() as connection:
+            found = connection.execute(_RUN_NO, (run_id,)).fetchone()
+            yield connection, 0 if found is None else found[0]
+
+    def steps(
+        self,
+        run_id: str,
+        *,
+        sources: Collection[str] | None = None,
+        ranks: Collection[int] | None = None,
+        metrics: Collection[str] | None = None,
+        between: tuple[int, int] | None = None,
+    ) -> list[StepTable]:
+        with self._of_run(run_id) as (connection, run_no):
+            reader = stepchunks.StepReader(postgres_steps.PostgresSteps(connection, run_no))
+            return reader.tables(sources, ranks, metrics, between)
+
+    def step_statistics(self, run_id: str) -> list[StepStatistics]:
+        with self._of_run(run_id) as (connection, run_no):
+            return stepchunks.StepReader(postgres_steps.PostgresSteps(connection, run_no)).statistics()
+
+    def events(self, run_id: str) -> list[Event]:
+        with self._of_run(run_id) as (connection, run_no):
+            found = connection.execute(_EVENT_READ, (run_no,))
+            return [documents.decode_event(document) for (document,) in found]
+
+    def processes(self, run_id: str) -> list[Process]:
+        with self._of_run(run_id) as (connection, run_no):
+            found = connection.execute(_PROCESS_READ, (run_no,))
+            return seen.rows({instance: seen.Seen(*row) for instance, *row in found})
+
+    def ranks(self, run_id: str) -> Ranks:
+        with self._of_run(run_id) as (connection, run_no):
+            return seen.ranks(connection.execute(_PROCESS_RANKS, (run_no,)))
+
+    def report(self, run_id: str) -> StoredReport | None:
+        with self._link.reading() as connection:
+            found = connection.execute(_REPORT_READ, (run_id,)).fetchone()
+        if found is None:
+            return None
+        rules, inputs, document = found
+        return StoredReport(rules=rules, inputs=inputs, document=document)
+
+    def put_report(self, run_id: str, report: StoredReport) -> None:
+        with self._link.transaction() as connection:
+            connection.execute(_REPORT_PUT, (report.rules, report.inputs, report.document, run_id))
+
+    def close(self) -> None:
+        self._link.close()
+
+
+def open_store(where: Path | str, *, origin: str = "") -> PostgresStore:
+    """Open the index in the database of a URL, its tables made or brought up to date where needed.
+
+    `origin` names the home whose runs are indexed; several homes may share a database.
+    """
+    return PostgresStore(str(where), origin)

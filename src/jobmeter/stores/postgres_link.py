@@ -1,0 +1,241 @@
+"""Connections to a PostgreSQL database: pooled, bounded in time, made again after the server was away.
+
+What can mislead: a URL may hold a password. It is never part of a message, and what the client library says of a
+URL that it cannot read is thrown away, because it repeats the URL.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import psycopg_pool
+from psycopg import conninfo, errors
+
+from jobmeter.errors import StoreError, UsageError
+from jobmeter.stores import BusyError, codec, documents, postgres_types
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+SCHEMA = "jobmeter"
+"""All tables are in a schema of their own, so that the database may serve others too."""
+CONNECT_SECONDS = 5
+STATEMENT_SECONDS = 30
+LOCK_SECONDS = 10
+"""How long a batch waits for another server that adds to the same run."""
+_MOST_CONNECTIONS = 10
+_SETTINGS = f"""SELECT set_config('search_path', '{SCHEMA}', false),
+    set_config('statement_timeout', '{STATEMENT_SECONDS}s', false),
+    set_config('lock_timeout', '{LOCK_SECONDS}s', false),
+    set_config('idle_in_transaction_session_timeout', '5min', false),
+    set_config('jit', 'off', false)"""
+_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+_AWAY = (
+    errors.AdminShutdown,
+    errors.CrashShutdown,
+    errors.CannotConnectNow,
+    errors.IdleInTransactionSessionTimeout,
+)
+
+
+class Link:
+    """A database that is reached through a few connections, shared by all threads."""
+
+    def __init__(self, url: str) -> None:
+        self._conninfo = read_url(url)
+        self.shown = shown(self._conninfo)
+        self._held = threading.local()
+        self._pool: psycopg_pool.ConnectionPool[Connection] = psycopg_pool.ConnectionPool(
+            self._conninfo,
+            kwargs={"autocommit": True},
+            min_size=0,
+            max_size=_MOST_CONNECTIONS,
+            timeout=CONNECT_SECONDS,
+            max_idle=60.0,
+            reconnect_timeout=CONNECT_SECONDS,
+            num_workers=1,
+            configure=_configure,
+            # the server may have been restarted since a connection was last used
+            check=psycopg_pool.ConnectionPool.check_connection,
+            open=False,
+        )
+
+    def connect(self) -> Connection:
+        """Open a connection beside the pool; whatever speaks against it is told at once."""
+        try:
+            connection: Connection = psycopg.connect(self._conninfo, autocommit=True)
+        except psycopg.OperationalError as error:
+            raise self._refused(str(error)) from None
+        _configure(connection)
+        return connection
+
+    def open(self) -> None:
+        """Begin to keep connections."""
+        # what it says of every failed attempt is told once, by whoever needed the connection
+        logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
+        self._pool.open()
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self._pool.close()
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """Lend a connection: the one that this thread holds, or one of the pool."""
+        held: Connection | None = getattr(self._held, "connection", None)
+        if held is not None and not held.closed:
+            yield held
+            return
+        with self._pool.connection() as lent:
+            yield lent
+
+    @contextmanager
+    def hold(self) -> Iterator[Connection]:
+        """Keep one connection for all that this thread does meanwhile."""
+        with self.connection() as connection:
+            before = getattr(self._held, "connection", None)
+            self._held.connection = connection
+            try:
+                yield connection
+            finally:
+                self._held.connection = before
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Lend a connection for one statement."""
+        with self.guard(), self.connection() as connection:
+            yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Lend a connection that sees one moment over several statements."""
+        with self.guard(), self.connection() as connection:
+            connection.execute(_SNAPSHOT)
+            try:
+                yield connection
+            finally:
+                if not connection.closed:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Lend a connection inside a transaction: all that is written, or nothing."""
+        with self.guard(), self.connection() as connection, connection.transaction():
+            yield connection
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Say in the store's own words what PostgreSQL, or a document in it, complains of."""
+        try:
+            yield
+        except errors.LockNotAvailable:
+            raise BusyError(f"{self.shown} is locked by another process") from None
+        except errors.QueryCanceled:
+            raise StoreError(f"{self.shown} took longer than {STATEMENT_SECONDS} s for an answer") from None
+        except psycopg_pool.PoolTimeout:
+            raise self._unreachable() from None
+        except psycopg_pool.PoolClosed:
+            raise StoreError(f"{self.shown} was closed") from None
+        except _AWAY:
+            raise self._lost() from None
+        except psycopg.OperationalError as error:
+            raise (self._lost() if error.sqlstate is None else self._failed(error)) from None
+        except psycopg.Error as error:
+            raise self._failed(error) from error
+        except (codec.DamagedBlobError, documents.DamagedDocumentError) as error:
+            raise StoreError(
+                f"{self.shown} is damaged: {error}", hint="drop its tables: they are rebuilt"
+            ) from error
+
+    def _unreachable(self) -> StoreError:
+        """Ask once more, for the reason."""
+        try:
+            self.connect().close()
+        except StoreError as error:
+            return error
+        return StoreError(
+            f"all {_MOST_CONNECTIONS} connections to {self.shown} are in use", hint="ask again in a moment"
+        )
+
+    def _lost(self) -> StoreError:
+        return StoreError(f"the connection to {self.shown} was lost", hint="ask again when it is back")
+
+    def _failed(self, error: psycopg.Error) -> StoreError:
+        if isinstance(error, errors.InsufficientPrivilege):
+            return StoreError(
+                f"not allowed in {self.shown}: {_sentence(error)}",
+                hint=f"let this user own the schema {SCHEMA}, or create it: GRANT CREATE ON DATABASE ... TO ...",
+            )
+        return StoreError(f"{self.shown} cannot be used: {_sentence(error)}")
+
+    def _refused(self, message: str) -> StoreError:
+        lines = [line.rpartition("FATAL:")[2].strip() for line in message.splitlines() if line.strip()]
+        reason = lines[-1].removeprefix("connection failed: ") if lines else "no reason given"
+        known = next((kind for kind in _REFUSALS if kind in message), None)
+        if known is None:
+            return StoreError(f"cannot connect to {self.shown}: {reason}", hint=_REACHABLE)
+        sentence, hint = _REFUSALS[known]
+        return StoreError(sentence.format(self.shown), hint=hint)
+
+
+_REACHABLE = "is it running, and reachable from here?"
+_REFUSALS = {
+    "password authentication failed": (
+        "wrong user or password for {}",
+        "mend JOBMETER_DATABASE, or ~/.pgpass, which keeps the password out of sight",
+    ),
+    "no password supplied": (
+        "{} asks for a password",
+        "put it into ~/.pgpass, or into the URL in JOBMETER_DATABASE",
+    ),
+    "timeout expired": (
+        f"{{}} did not answer within {CONNECT_SECONDS} s",
+        _REACHABLE,
+    ),
+    "too many clients": ("{} has no connection left", "raise max_connections, or ask again in a moment"),
+}
+"""By the words of the client or the server: what is wrong, and what mends it."""
+
+
+def read_url(url: str) -> str:
+    """Turn a URL into what the client library wants, with a limit to how long connecting may take."""
+    try:
+        given = conninfo.conninfo_to_dict(url)
+    except psycopg.Error:
+        given = None
+    if given is None:
+        # not even as a cause: the library's words repeat the URL, password and all
+        raise UsageError(
+            "the URL of the database cannot be read",
+            hint="write it as postgresql://user@host:5432/name, with % codes for odd letters",
+        )
+    given.setdefault("connect_timeout", CONNECT_SECONDS)
+    given.setdefault("application_name", "jobmeter")
+    # a server that vanished without a word is noticed within half a minute
+    given.setdefault("keepalives_idle", 15)
+    given.setdefault("keepalives_interval", 5)
+    given.setdefault("keepalives_count", 3)
+    given["client_encoding"] = "UTF8"
+    return conninfo.make_conninfo("", **given)
+
+
+def shown(info: str) -> str:
+    """Name a database without the user's name and password."""
+    given = conninfo.conninfo_to_dict(info)
+    name = given.get("dbname") or given.get("user") or "default"
+    host = str(given.get("host") or "")
+    port = f":{given['port']}" if given.get("port") and host and not host.startswith("/") else ""
+    return (
+        f"the database {name}" if not host or host.startswith("/") else f"the database {name} at {host}{port}"
+    )
+
+
+def _configure(connection: Connection) -> None:
+    postgres_types.register(connection.adapters)
+    connection.execute(_SETTINGS)
+
+
+def _sentence(error: psycopg.Error) -> str:
+    """Take the first line of what the server says: the others quote statements."""
+    return (error.diag.message_primary or str(error)).splitlines()[0]

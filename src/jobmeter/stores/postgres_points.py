@@ -1,0 +1,133 @@
+"""The points of a run in PostgreSQL: see `points` for what each table is for.
+
+Sealed stretches go in by COPY. The caller holds the run's lock, so numbers of series and axes can be counted on here.
+"""
+
+from collections.abc import Collection, Sequence
+
+from jobmeter.stores import PROCESS_WINDOWS, columns
+from jobmeter.stores.points import Chunk, ChunkRow, HeaderRow
+from jobmeter.stores.postgres_link import Connection
+from jobmeter.stores.postgres_types import numeric
+
+_TAIL_SIZE = """SELECT coalesce(sum(windows), 0)::integer, coalesce(max(sequence), 0)
+    FROM tail WHERE run_no = %s AND stream = %s"""
+_TAIL_READ = "SELECT blob FROM tail WHERE run_no = %s AND stream = %s ORDER BY sequence"
+_TAIL_ADD = "INSERT INTO tail (run_no, stream, sequence, windows, blob) VALUES (%s, %s, %s, %s, %s)"
+_TAIL_DROP = "DELETE FROM tail WHERE run_no = %s AND stream = %s"
+_TAIL_DROP_YOUNG = """DELETE FROM tail WHERE run_no = %s AND stream IN
+    (SELECT instance FROM process WHERE process.run_no = tail.run_no AND windows < %s)"""
+_TAIL_ALL = "SELECT blob FROM tail WHERE run_no = %s ORDER BY stream = '*', stream, sequence"
+_OLD_ENOUGH = "SELECT instance FROM process WHERE run_no = %s AND windows >= %s"
+_YOUNG = "SELECT instance FROM process WHERE run_no = %s AND windows < %s"
+_WAITING = "SELECT DISTINCT stream FROM tail WHERE run_no = %s AND stream NOT IN ('', '*')"
+_SERIES = """SELECT series.key, series.instance, series.series_no
+    FROM unnest(%s::text[], %s::text[]) AS wanted (key, instance)
+    JOIN series ON series.run_no = %s AND series.key = wanted.key AND series.instance = wanted.instance"""
+_SERIES_LAST = "SELECT coalesce(max(series_no), 0) FROM series WHERE run_no = %s"
+_SERIES_COPY = "COPY series (run_no, series_no, key, instance) FROM STDIN"
+_AXIS_LAST = "SELECT coalesce(max(axis_no), 0) FROM axis WHERE run_no = %s"
+_AXIS_COPY = "COPY axis (run_no, axis_no, blob) FROM STDIN"
+_AXES = "SELECT axis_no, blob FROM axis WHERE run_no = %s AND axis_no = ANY (%s)"
+_CHUNK_COPY = """COPY chunk (run_no, series_no, t0, t1, n, measured, low, high, total, last, times_no, spans_no, blob)
+    FROM STDIN"""
+_CHUNKS = """SELECT series.key, series.instance, chunk.n, chunk.times_no, chunk.spans_no, chunk.blob
+    FROM series JOIN chunk ON chunk.run_no = series.run_no AND chunk.series_no = series.series_no
+    WHERE series.run_no = %(run)s AND (%(keys)s::text[] IS NULL OR series.key = ANY (%(keys)s))
+      AND chunk.t1 >= %(begin)s AND chunk.t0 <= %(end)s
+    ORDER BY series.key, series.instance, chunk.times_no"""
+_HEADERS = """SELECT series.key, series.instance, chunk.measured, chunk.low, chunk.high, chunk.total, chunk.last
+    FROM series JOIN chunk ON chunk.run_no = series.run_no AND chunk.series_no = series.series_no
+    WHERE series.run_no = %s ORDER BY chunk.times_no"""
+FORGET = (
+    "DELETE FROM chunk WHERE run_no = %s",
+    "DELETE FROM series WHERE run_no = %s",
+    "DELETE FROM axis WHERE run_no = %s",
+    "DELETE FROM tail WHERE run_no = %s",
+)
+
+
+class PostgresPoints:
+    """The tables of one run's points; see `PointTables` for what each method promises."""
+
+    def __init__(self, connection: Connection, run_no: int) -> None:
+        self._connection = connection
+        self._run_no = run_no
+
+    def size(self, stream: str) -> tuple[int, int]:
+        ((windows, sequence),) = self._connection.execute(_TAIL_SIZE, (self._run_no, stream))
+        return windows, sequence
+
+    def waiting(self, stream: str) -> list[bytes]:
+        return [blob for (blob,) in self._connection.execute(_TAIL_READ, (self._run_no, stream))]
+
+    def wait(self, stream: str, sequence: int, windows: int, blob: bytes) -> None:
+        self._connection.execute(_TAIL_ADD, (self._run_no, stream, sequence, windows, blob))
+
+    def drop(self, stream: str) -> None:
+        self._connection.execute(_TAIL_DROP, (self._run_no, stream))
+
+    def drop_young(self) -> None:
+        self._connection.execute(_TAIL_DROP_YOUNG, (self._run_no, PROCESS_WINDOWS))
+
+    def old_enough(self) -> set[str]:
+        return self._names(_OLD_ENOUGH, PROCESS_WINDOWS)
+
+    def young(self) -> set[str]:
+        return self._names(_YOUNG, PROCESS_WINDOWS)
+
+    def waiting_processes(self) -> set[str]:
+        return self._names(_WAITING)
+
+    def _names(self, sql: str, *more: int) -> set[str]:
+        return {name for (name,) in self._connection.execute(sql, (self._run_no, *more))}
+
+    def store(self, axes: Sequence[bytes], chunks: Sequence[Chunk]) -> None:
+        first = self._last(_AXIS_LAST) + 1
+        with self._connection.cursor().copy(_AXIS_COPY) as copy:
+            for place, blob in enumerate(axes):
+                copy.write_row((self._run_no, first + place, blob))
+        numbers = self._series([chunk.name for chunk in chunks])
+        with self._connection.cursor().copy(_CHUNK_COPY) as copy:
+            for name, t0, t1, n, measured, low, high, total, last, times, spans, blob in chunks:
+                header = (t0, t1, n, measured, numeric(low), numeric(high), numeric(total), numeric(last))
+                spans_no = None if spans is None else first + spans
+                copy.write_row((self._run_no, numbers[name], *header, first + times, spans_no, blob))
+
+    def _last(self, sql: str) -> int:
+        ((last,),) = self._connection.execute(sql, (self._run_no,))
+        return int(last)
+
+    def _series(self, names: Sequence[columns.Name]) -> dict[columns.Name, int]:
+        """Find the numbers of series, made where they are new."""
+        wanted = ([key for key, _ in names], [instance for _, instance in names], self._run_no)
+        found = {
+            (key, instance): number for key, instance, number in self._connection.execute(_SERIES, wanted)
+        }
+        new = [name for name in names if name not in found]
+        if not new:
+            return found
+        found |= {name: number for number, name in enumerate(new, self._last(_SERIES_LAST) + 1)}
+        with self._connection.cursor().copy(_SERIES_COPY) as copy:
+            for name in new:
+                copy.write_row((self._run_no, found[name], *name))
+        return found
+
+    def chunks(self, keys: Collection[str] | None, between: tuple[float, float]) -> list[ChunkRow]:
+        begin, end = between
+        wanted = {
+            "run": self._run_no,
+            "keys": None if keys is None else sorted(keys),
+            "begin": begin,
+            "end": end,
+        }
+        return [ChunkRow(*row) for row in self._connection.execute(_CHUNKS, wanted)]
+
+    def axes(self, wanted: Collection[int]) -> dict[int, bytes]:
+        return dict(self._connection.execute(_AXES, (self._run_no, list(wanted)))) if wanted else {}
+
+    def tail(self) -> list[bytes]:
+        return [blob for (blob,) in self._connection.execute(_TAIL_ALL, (self._run_no,))]
+
+    def headers(self) -> list[HeaderRow]:
+        return [HeaderRow(*row) for row in self._connection.execute(_HEADERS, (self._run_no,))]

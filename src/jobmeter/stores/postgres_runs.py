@@ -1,0 +1,161 @@
+"""The rows of one run in PostgreSQL, written and dropped inside the caller's transaction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple
+
+from jobmeter.model.run import Run
+from jobmeter.model.view import Event, Window
+from jobmeter.stores import (
+    Batch,
+    Position,
+    columns,
+    documents,
+    points,
+    postgres_points,
+    postgres_steps,
+    seen,
+    stepchunks,
+    stepcolumns,
+)
+from jobmeter.stores.postgres_link import Connection
+
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 5))"
+_OWNER = "SELECT run_no, origin FROM run WHERE run_id = %s"
+_HELD = "INSERT INTO copy (origin, run_id) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+_HELD_DROP = "DELETE FROM copy WHERE origin = %s AND run_id = %s"
+_HELD_BY_ANY_DROP = "DELETE FROM copy WHERE run_id = %s"
+_RUN_PUT = """INSERT INTO run (run_id, origin, job_id, job_key, status, started_at, final, fields, brief, detail)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+    ON CONFLICT (run_id) DO UPDATE SET job_id = excluded.job_id, job_key = excluded.job_key,
+        status = excluded.status, started_at = excluded.started_at, final = excluded.final,
+        fields = excluded.fields, brief = excluded.brief, detail = excluded.detail
+    RETURNING run_no"""
+_SOURCE_READ = "SELECT file, byte_offset, bad_lines, state FROM source WHERE run_id = %s"
+_SOURCE_PUT = """INSERT INTO source (run_id, file, byte_offset, bad_lines, state)
+    SELECT %s, * FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::text[])
+    ON CONFLICT (run_id, file) DO UPDATE SET
+        byte_offset = excluded.byte_offset, bad_lines = excluded.bad_lines, state = excluded.state"""
+_EVENT_LAST = "SELECT coalesce(max(sequence), 0) FROM event WHERE run_no = %s"
+_EVENT_COPY = "COPY event (run_no, sequence, timestamp, type, document) FROM STDIN"
+_PROCESS_ADD = """INSERT INTO process (run_no, instance, pid, windows, first_seen, last_seen, command,
+        cpu_seconds, peak_rss_bytes, read_bytes, write_bytes, rank, role, world_size)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+    ON CONFLICT (run_no, instance) DO UPDATE SET
+        windows = process.windows + excluded.windows,
+        first_seen = least(process.first_seen, excluded.first_seen),
+        last_seen = greatest(process.last_seen, excluded.last_seen),
+        command = coalesce(excluded.command, process.command),
+        cpu_seconds = coalesce(process.cpu_seconds + excluded.cpu_seconds, process.cpu_seconds, excluded.cpu_seconds),
+        peak_rss_bytes = greatest(process.peak_rss_bytes, excluded.peak_rss_bytes),
+        read_bytes = coalesce(process.read_bytes + excluded.read_bytes, process.read_bytes, excluded.read_bytes),
+        write_bytes = coalesce(process.write_bytes + excluded.write_bytes, process.write_bytes, excluded.write_bytes),
+        rank = coalesce(excluded.rank, process.rank),
+        role = coalesce(excluded.role, process.role),
+        world_size = coalesce(excluded.world_size, process.world_size)"""
+_FORGET = (
+    *postgres_steps.FORGET,
+    *postgres_points.FORGET,
+    "DELETE FROM process WHERE run_no = %s",
+    "DELETE FROM event WHERE run_no = %s",
+    "DELETE FROM report WHERE run_no = %s",
+    "DELETE FROM run WHERE run_no = %s",
+)
+_SOURCE_DROP = "DELETE FROM source WHERE run_id = %s"
+_LARGEST = 2**63 - 1
+
+
+def lock(connection: Connection, run_id: str) -> None:
+    """Become the only one who changes a run, until the transaction ends."""
+    connection.execute(_LOCK, (run_id,))
+
+
+def add(connection: Connection, batch: Batch, origin: str) -> bool:
+    """Add a batch; False when the index has already moved past its beginning."""
+    run_id = batch.run.run_id
+    lock(connection, run_id)
+    if _is_of_another(connection, run_id, origin):
+        return False
+    known = positions(connection, run_id)
+    if any(known.get(file, Position(0)) != since for file, since in batch.since.items()):
+        return False
+    if not batch.final:
+        # the next look at the folder finds what a crash of the database takes back
+        connection.execute("SET LOCAL synchronous_commit = off")
+    run_no = _put_run(connection, batch, origin)
+    _add_events(connection, run_no, batch.events)
+    job, instances = columns.split(batch.windows)
+    _add_processes(connection, run_no, batch.run, instances)
+    tables = postgres_points.PostgresPoints(connection, run_no)
+    points.PointWriter(tables).add(job, instances, final=batch.final)
+    steps = stepcolumns.streams(batch.steps)
+    stepchunks.StepWriter(postgres_steps.PostgresSteps(connection, run_no)).add(steps, final=batch.final)
+    put_positions(connection, run_id, batch.until)
+    return True
+
+
+def forget(connection: Connection, run_id: str, origin: str) -> None:
+    """Drop all that is known of a run; of one that another home indexes, that this home holds it."""
+    lock(connection, run_id)
+    found = connection.execute(_OWNER, (run_id,)).fetchone()
+    if found is not None and found[1] != origin:
+        connection.execute(_HELD_DROP, (origin, run_id))
+        return
+    connection.execute(_SOURCE_DROP, (run_id,))
+    # other homes that hold it find it new, and index it
+    connection.execute(_HELD_BY_ANY_DROP, (run_id,))
+    if found is not None:
+        for statement in _FORGET:
+            connection.execute(statement, (found[0],))
+
+
+def positions(connection: Connection, name: str) -> dict[str, Position]:
+    """Read how far each file of a run is indexed."""
+    found = connection.execute(_SOURCE_READ, (name,))
+    return {file: Position(offset, bad_lines, state) for file, offset, bad_lines, state in found}
+
+
+def put_positions(connection: Connection, name: str, until: Mapping[str, Position]) -> None:
+    """Note how far files are indexed."""
+    if until:
+        offsets = [position.offset for position in until.values()]
+        bad_lines = [position.bad_lines for position in until.values()]
+        states = [position.state for position in until.values()]
+        connection.execute(_SOURCE_PUT, (name, list(until), offsets, bad_lines, states))
+
+
+def _is_of_another(connection: Connection, run_id: str, origin: str) -> bool:
+    """Leave a run to the home that came first, and note that this one holds it too."""
+    found = connection.execute(_OWNER, (run_id,)).fetchone()
+    if found is None or found[1] == origin:
+        return False
+    connection.execute(_HELD, (origin, run_id))
+    return True
+
+
+def _put_run(connection: Connection, batch: Batch, origin: str) -> int:
+    run = batch.run
+    texts = (run.run_id, origin, run.job_id, batch.job_key, run.status.value)
+    blobs = (documents.encode(dict(batch.fields)), documents.encode_brief(run), documents.encode_detail(run))
+    ((run_no,),) = connection.execute(_RUN_PUT, (*texts, run.started_at, batch.final, *blobs))
+    return int(run_no)
+
+
+def _add_events(connection: Connection, run_no: int, events: Sequence[Event]) -> None:
+    if not events:
+        return
+    ((last,),) = connection.execute(_EVENT_LAST, (run_no,))
+    with connection.cursor().copy(_EVENT_COPY) as copy:
+        for number, event in enumerate(events, last + 1):
+            copy.write_row((run_no, number, event.timestamp, event.type, documents.encode(event)))
+
+
+def _add_processes(connection: Connection, run_no: int, run: Run, windows: Sequence[Window]) -> None:
+    found = seen.fold(windows, seen.counted_tool(run, windows))
+    if found:
+        added = [(run_no, name, seen.pid_of(name), *_bounded(row)) for name, row in found.items()]
+        connection.cursor().executemany(_PROCESS_ADD, added)
+
+
+def _bounded(row: seen.Seen) -> list[object]:
+    """Keep counts within what a column holds; no kernel counts further."""
+    return [min(value, _LARGEST) if isinstance(value, int) else value for value in astuple(row)]
