@@ -1,12 +1,12 @@
 """Thresholds of a collection: told when a rank crosses one, not again at every look, and again after it came back."""
 
-import math
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from jobmeter.fleet.metrics import TrainingMetrics
 from jobmeter.fleet.settings import MetricsCollectorConfig
+from jobmeter.model.alert import Op
 
 
 class Kind(StrEnum):
@@ -40,19 +40,31 @@ _SENTENCES = {
 }
 
 
+def thresholds(config: MetricsCollectorConfig) -> tuple[tuple[Kind, Op, float], ...]:
+    """List what a value is compared with, and how."""
+    return (
+        (Kind.LOW_THROUGHPUT, Op.BELOW, float(config.low_throughput_threshold)),
+        (Kind.HIGH_LOSS, Op.ABOVE, float(config.high_loss_threshold)),
+        (Kind.LOW_GPU_UTIL, Op.BELOW, float(config.low_gpu_util_threshold)),
+    )
+
+
+def measured(sample: TrainingMetrics) -> dict[Kind, float | None]:
+    """Take out of a sample what thresholds are about; what was not measured is None."""
+    return {
+        Kind.LOW_THROUGHPUT: sample.throughput_tokens_sec,
+        Kind.HIGH_LOSS: sample.training_loss,
+        Kind.LOW_GPU_UTIL: sample.gpu_util,
+    }
+
+
 def crossed(sample: TrainingMetrics, config: MetricsCollectorConfig) -> list[Alert]:
     """List the thresholds a sample is beyond; a field that was not measured crosses none."""
-    checks = (
-        (Kind.LOW_THROUGHPUT, sample.throughput_tokens_sec, config.low_throughput_threshold, -1),
-        (Kind.HIGH_LOSS, sample.training_loss, config.high_loss_threshold, 1),
-        (Kind.LOW_GPU_UTIL, sample.gpu_util, config.low_gpu_util_threshold, -1),
-    )
+    values = measured(sample)
     return [
-        Alert(
-            kind=kind, rank=sample.rank, timestamp=sample.timestamp, value=value, threshold=float(threshold)
-        )
-        for kind, value, threshold, direction in checks
-        if value is not None and not math.isnan(value) and (value - threshold) * direction > 0
+        Alert(kind=kind, rank=sample.rank, timestamp=sample.timestamp, value=value, threshold=threshold)
+        for kind, op, threshold in thresholds(config)
+        if (value := values[kind]) is not None and op.holds(value, threshold)
     ]
 
 
@@ -65,15 +77,10 @@ class Watcher:
 
     def look(self, sample: TrainingMetrics) -> list[Alert]:
         """Give the alerts that are new with this sample."""
-        measured = {
-            Kind.LOW_THROUGHPUT: sample.throughput_tokens_sec,
-            Kind.HIGH_LOSS: sample.training_loss,
-            Kind.LOW_GPU_UTIL: sample.gpu_util,
-        }
         now = crossed(sample, self._config)
         kinds = {alert.kind for alert in now}
         new = [alert for alert in now if (sample.rank, alert.kind) not in self._beyond]
-        for kind, value in measured.items():
+        for kind, value in measured(sample).items():
             if kind in kinds:
                 self._beyond.add((sample.rank, kind))
             elif value is not None:

@@ -1,0 +1,1 @@
+"""What leaves the machine: runs to a server, alerts to people, metrics to dashboards."""
