@@ -1,5 +1,6 @@
 """What the records and notes of a run folder say, merged in order, before anything is made of it."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -45,13 +46,21 @@ def read(folder: Path) -> Facts:
         _merge(merged, record)
         definitions |= _definitions(record)
     notes: list[lines.Record] = []
-    for record in _records(folder, "notes.jsonl"):
-        if record is None:
-            unreadable += 1
-        else:
-            notes.append(record)
+    for name in _notes(folder):
+        for record in _records(folder, name):
+            if record is None:
+                unreadable += 1
+            else:
+                notes.append(record)
     told = sdkfiles.read(folder)
     return Facts(by_type, merged, definitions, notes, told, unreadable + told.unreadable)
+
+
+def _notes(folder: Path) -> list[str]:
+    """List the files of notes: those sent from elsewhere first, what was added here counts more."""
+    plain = {name.removesuffix(".gz") for name in os.listdir(folder)}
+    found = [name for name in plain if name.startswith("notes.") and name.endswith(".jsonl")]
+    return sorted(found, key=len, reverse=True)
 
 
 def _reopen(by_type: dict[str, lines.Record], merged: lines.Record) -> None:

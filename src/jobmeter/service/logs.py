@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from jobmeter.model import sync
 from jobmeter.model.run import LIVE, PROOF_BYTES, Output, Run
 from jobmeter.runfolder import reader, tailer
 
@@ -76,6 +77,9 @@ def channels(run: Run, streams: frozenset[str]) -> list[Channel]:
 def _channel(folder: Path, output: Output) -> Channel:
     if output.mode != "inherited":
         return Channel(output.stream, folder / output.path, output.offset, inherited=False)
+    if (folder / sync.MARKER).exists():
+        # the path is another machine's: here it may be anybody's file, and only what was sent is the job's
+        return Channel(output.stream, folder / output.stream, 0, inherited=False)
     return Channel(
         output.stream,
         folder / output.path,

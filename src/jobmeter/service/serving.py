@@ -12,7 +12,19 @@ from pathlib import Path
 from typing import Self
 
 from jobmeter.errors import StoreError
-from jobmeter.service import access, cache, database, index, keeping, live, live_news, notices, syncing
+from jobmeter.service import (
+    access,
+    cache,
+    database,
+    index,
+    keeping,
+    live,
+    live_news,
+    notices,
+    outlets,
+    scraping,
+    syncing,
+)
 from jobmeter.stores import Store, memory
 
 DEFAULT_PORT = 8765
@@ -75,7 +87,13 @@ class Server:
         self.receiver = syncing.Receiver(settings.home)
         self._warn = warn
         self._readers = Readers(self._open_store)
-        self.observers: list[keeping.Observer] = [live_news.News(self.hub)]
+        self.scraper = scraping.Scraper(self.read)
+        self.outlets = outlets.Outlets(self.home, self.read, os.environ, warn=warn)
+        self.observers: list[keeping.Observer] = [
+            live_news.News(self.hub),
+            self.scraper.observe,
+            self.outlets.observe,
+        ]
         """Who is told by the keeper of runs that changed; more may be added before `start`."""
         self.chores: list[keeping.Chore] = [self.access.flush]
         """What the keeper does after every look; more may be added before `start`."""
@@ -99,11 +117,13 @@ class Server:
         """Begin to keep the index up; every service function of this process then reads what is kept."""
         index.KEPT[os.path.realpath(self.home)] = self._kept
         self._keeper.start()
+        self.outlets.start()
 
     def stop(self) -> None:
         """End the keeper after what it is doing, and give files and connections back."""
         self.hub.close()
         self._keeper.stop()
+        self.outlets.stop()
         index.KEPT.pop(os.path.realpath(self.home), None)
         self.access.flush(now=True)
         self._readers.close()

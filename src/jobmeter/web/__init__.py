@@ -11,7 +11,13 @@ if TYPE_CHECKING:
     from litestar.types import ControllerRouterHandler
 
 ROUTES: dict[str, str] = {
+    "logs": "jobmeter.web.api_logs",
+    "metrics": "jobmeter.web.api_metrics",
+    "misc": "jobmeter.web.api_misc",
     "pages": "jobmeter.web.pages",
+    "runs": "jobmeter.web.api_runs",
+    "seeds": "jobmeter.web.api_seeds",
+    "series": "jobmeter.web.api_series",
     "stream": "jobmeter.web.api_stream",
     "sync": "jobmeter.web.api_sync",
 }
