@@ -28,13 +28,21 @@ class Heard:
 
 @dataclass(slots=True)
 class Ear:
-    """What one reader heard so far."""
+    """What one reader heard so far, as it came: two hundred in one process have no time to understand it at once."""
 
-    heard: list[Heard] = field(default_factory=list)
+    pieces: list[tuple[float, bytes]] = field(default_factory=list)
 
-    def of(self, kind: str) -> list[Heard]:
-        """Give the events of one kind."""
-        return [one for one in self.heard if one.kind == kind]
+    def has(self, text: bytes) -> bool:
+        """Tell whether something was said."""
+        return any(text in piece for _, piece in self.pieces)
+
+    def heard(self) -> list[Heard]:
+        """Understand it all."""
+        rest, found = b"", []
+        for at, piece in self.pieces:
+            *blocks, rest = (rest + piece).split(b"\n\n")
+            found += [heard for block in blocks if (heard := _event(block, at)) is not None]
+        return found
 
 
 def request(url: str, token: str, path: str = ALL_RUNS, last: str | None = None) -> bytes:
@@ -44,21 +52,11 @@ def request(url: str, token: str, path: str = ALL_RUNS, last: str | None = None)
     return head.encode()
 
 
-async def events(reader: asyncio.StreamReader) -> AsyncIterator[Heard]:
-    """Read events off a connection until the server ends it."""
+async def _pieces(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """Read pieces off a connection until the server ends it."""
     await reader.readuntil(b"\r\n\r\n")
-    rest = b""
-    while True:
-        size = int(await reader.readuntil(b"\r\n"), 16)
-        body = (await reader.readexactly(size + 2))[:-2]
-        if not size:
-            return
-        *blocks, rest = (rest + body).split(b"\n\n")
-        now = time.time()
-        for block in blocks:
-            heard = _event(block, now)
-            if heard is not None:
-                yield heard
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        yield (await reader.readexactly(size + 2))[:-2]
 
 
 def _event(block: bytes, at: float) -> Heard | None:
@@ -74,10 +72,10 @@ async def listen(url: str, token: str, ear: Ear, ready: Callable[[], None]) -> N
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
     writer.write(request(url, token))
     try:
-        async for heard in events(reader):
-            ear.heard.append(heard)
-            if heard.kind == "hello":
+        async for piece in _pieces(reader):
+            if not ear.pieces:
                 ready()
+            ear.pieces.append((time.time(), piece))
     except (asyncio.IncompleteReadError, ConnectionError):
         return  # the server was stopped
     finally:
@@ -104,10 +102,11 @@ def _blocks(answer: httpx.Response) -> Iterator[Heard]:
                 yield heard
 
 
-def delays(usage: Path, ear: Ear) -> list[float]:
+def delays(usage: Path, heard: list[Heard]) -> list[float]:
     """Say for every sample of a run how many seconds after it was taken the reader knew of it."""
     taken = [_seconds(json.loads(line)["timestamp"]) for line in usage.read_text().splitlines()]
-    told = [(_seconds(str(one.data["timestamp"])), one.at) for one in ear.of("sample")]
+    samples = [one for one in heard if one.kind == "sample" and one.data["run_id"] == usage.parent.name]
+    told = [(_seconds(str(one.data["timestamp"])), one.at) for one in samples]
     return [min(at for stamp, at in told if stamp >= moment) - moment for moment in taken]
 
 
