@@ -10,6 +10,8 @@ _JSON_BYTES = 1 << 20
 """No JSON that this server takes is longer."""
 _NOT_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[^][{}"]+', re.DOTALL)
 _GZIP = 16 + zlib.MAX_WBITS
+_ZSTD_SLICE = 512
+"""Bytes that are unpacked before the size is looked at again: they cannot become more than 16 MiB."""
 
 
 class BadBodyError(Exception):
@@ -84,12 +86,20 @@ def _gunzip(body: bytes, most: int) -> bytes:
 def _unzstd(body: bytes, most: int) -> bytes:
     import zstandard
 
-    try:
-        # a window of 8 MiB is what every encoder's usual levels need; a larger one is memory for nothing
-        reader = zstandard.ZstdDecompressor(max_window_size=8 << 20).stream_reader(body)
-        data = reader.read(most + 1)
-    except zstandard.ZstdError:
-        raise BadBodyError(400, "the body is no zstd") from None
-    if len(data) > most:
-        raise BadBodyError(413, f"the body unpacks to more than {most} bytes")
-    return data
+    # a window of 8 MiB is what every encoder's usual levels need; a larger one is memory for nothing
+    unpacker = zstandard.ZstdDecompressor(max_window_size=8 << 20).decompressobj()
+    parts: list[bytes] = []
+    size = 0
+    for start in range(0, len(body), _ZSTD_SLICE):
+        if unpacker.eof:
+            raise BadBodyError(400, "the body is no whole zstd")
+        try:
+            parts.append(unpacker.decompress(body[start : start + _ZSTD_SLICE]))
+        except zstandard.ZstdError:
+            raise BadBodyError(400, "the body is no zstd") from None
+        size += len(parts[-1])
+        if size > most:
+            raise BadBodyError(413, f"the body unpacks to more than {most} bytes")
+    if not unpacker.eof or unpacker.unused_data:
+        raise BadBodyError(400, "the body is no whole zstd")
+    return b"".join(parts)
