@@ -302,6 +302,12 @@ class Deleted(TypedDict):
     freed_bytes: int
 
 
+class Restored(TypedDict):
+    """A run that was taken out of the bin."""
+
+    run_id: str
+
+
 class Binned(TypedDict):
     """A run in the bin."""
 

@@ -4,7 +4,9 @@ A job is found by its `job_id` or by any run of it. The summary reads what lists
 and is kept as long as the index does not change.
 """
 
+import hashlib
 import os
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
@@ -12,21 +14,23 @@ from pathlib import Path
 
 from jobmeter.analysis import analytics
 from jobmeter.analysis.analytics import JobBrief
-from jobmeter.errors import UsageError
+from jobmeter.errors import UnknownError, UsageError
 from jobmeter.model import metrics
 from jobmeter.model.run import LIVE, Run
-from jobmeter.service import analytics_facts, cache, index, notices, runs
+from jobmeter.service import analytics_facts, by_id, cache, index, notices, runs
 from jobmeter.stores import Store
 
 Record = dict[str, object]
 _State = tuple[tuple[int, int], ...]
 
 MOST_PER_PAGE = 1000
+MOST_COMPARED = 20
+_MOST_SEEN = 1_000
 _LIVE_WORDS = frozenset(status.value for status in LIVE)
 _CONFIG_BATCH = tuple(f"config.{name}" for name in analytics_facts.BATCH_NAMES)
 
 
-class UnknownJobError(UsageError):
+class UnknownJobError(UnknownError):
     """No job and no run has that name; an API answers 404."""
 
     status_code = 404
@@ -47,6 +51,15 @@ def job(home: str, job_id: str, *, warn: notices.Warn = notices.to_stderr) -> Re
         raise UnknownJobError(f"unknown job: {job_id}", hint=error.hint) from error
 
 
+def served(home: str, job_id: str) -> Record:
+    """Calculate the figures of one job for a client of a server, who may name it by its very id or name."""
+
+    def calculate(store: Store, run: Run) -> Record:
+        return analytics.job(analytics_facts.of_job(store, run.job_id, time.time())) | {"job_id": job_id}
+
+    return by_id.ask_job(home, job_id, calculate)
+
+
 def _by_name(home: str, name: str, warn: notices.Warn) -> str | None:
     """Find the newest run of that name, as importers keep the ids of other servers; ids come before names."""
     with index.open_index(home, warn=warn) as opened:
@@ -62,10 +75,22 @@ def _by_name(home: str, name: str, warn: notices.Warn) -> str | None:
 
 def compare(home: str, job_ids: Sequence[str], *, warn: notices.Warn = notices.to_stderr) -> Record:
     """Lay jobs side by side, in the order they are named."""
+    return analytics.compare([job(home, name, warn=warn) for name in _wanted(job_ids)])
+
+
+def served_compare(home: str, job_ids: Sequence[str]) -> Record:
+    """Lay jobs side by side for a client of a server."""
+    wanted = _wanted(job_ids)
+    if len(wanted) > MOST_COMPARED:
+        raise UsageError(f"{len(wanted)} jobs are too many", hint=f"compare at most {MOST_COMPARED}")
+    return analytics.compare([served(home, name) for name in wanted])
+
+
+def _wanted(job_ids: Sequence[str]) -> list[str]:
     wanted = list(dict.fromkeys(name.strip() for name in job_ids if name.strip()))
     if not wanted:
         raise UsageError("there is no job to compare", hint="name at least one")
-    return analytics.compare([job(home, name, warn=warn) for name in wanted])
+    return wanted
 
 
 class _Kept:
@@ -118,6 +143,34 @@ def system(
         for one in shown
     ]
     return record | {"page": page, "per_page": per_page, "pages": ceil(len(found) / per_page), "jobs": listed}
+
+
+class _Seen:
+    """Since when answers are what they are, as far as this process knows."""
+
+    def __init__(self) -> None:
+        self._since: dict[tuple[str, int | None, int], tuple[bytes, float]] = {}
+        self._lock = threading.Lock()
+
+    def since(self, asked: tuple[str, int | None, int], record: Record, now: float) -> float:
+        """Say when an answer was first seen as it is."""
+        digest = hashlib.sha256(repr(record).encode("utf-8", "backslashreplace")).digest()
+        with self._lock:
+            known = self._since.pop(asked, None)
+            at = known[1] if known is not None and known[0] == digest else now
+            self._since[asked] = (digest, at)
+            if len(self._since) > _MOST_SEEN:
+                self._since.pop(next(iter(self._since)))
+        return at
+
+
+_SEEN = _Seen()
+
+
+def served_system(home: str, *, page: int | None = None, per_page: int = 50) -> tuple[Record, float]:
+    """Sum all jobs up for a client of a server, and say since when the answer is what it is."""
+    record = system(home, page=page, per_page=per_page)
+    return record, _SEEN.since((home, page, per_page), record, time.time())
 
 
 def _state(home: str) -> _State:

@@ -97,7 +97,8 @@ def listen(settings: "ServerSettings") -> socket.socket:
     except OSError as error:
         raise UsageError(f"cannot find {settings.host}: {reason_of(error)}") from None
     family, _, _, _, address = found[0]
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # named, or asyncio does not know it as TCP and leaves Nagle's algorithm on: 40 ms on every answer
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(address)

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jobmeter.analysis import buildstats
+from jobmeter.errors import UnknownError
 from jobmeter.model.moments import iso_time
-from jobmeter.service import campaign_book
+from jobmeter.service import campaign, campaign_book
 from jobmeter.service.campaign_book import FAILURE, SUCCESS, Record, amount, outcome
 
 _DAY_SECONDS = 86400
@@ -55,6 +56,37 @@ def regions(document: Record, *, since: float | None = None) -> list[Region]:
     """Sum the regions up, by name; `since` looks at builds after a moment only, as far as they are kept."""
     found = campaign_book.regions(document).items()
     return [_region(name, stats, since) for name, stats in sorted(found)]
+
+
+def told(home: str) -> Record:
+    """Lay out the campaign of a home as `campaign show --json` does."""
+    document = campaign.load(campaign.file_of(home))
+    return laid_out(document, regions(document))
+
+
+def laid_out(document: Record, shown: Sequence[Region]) -> Record:
+    """Lay out some regions of a campaign."""
+    return {
+        "campaign_start": _iso(document, "campaign_start"),
+        "last_updated": _iso(document, "last_updated"),
+        "total_builds_all_regions": int(amount(document, "total_builds_all_regions")),
+        "regions": [one.as_record() for one in shown],
+    }
+
+
+def region_told(home: str, name: str) -> Record:
+    """Lay out one region with the builds that are kept of it, the latest first."""
+    document = campaign.load(campaign.file_of(home))
+    found = next((one for one in regions(document) if one.name == name), None)
+    if found is None:
+        raise UnknownError("there is no such region", hint="GET /api/v1/campaigns lists them")
+    builds = campaign_book.builds_of(campaign_book.region_of(document, name))
+    return {"region": found.as_record(), "builds": list(reversed(builds))}
+
+
+def _iso(document: Record, key: str) -> str | None:
+    moment = document.get(key)
+    return iso_time(moment) if isinstance(moment, int | float) else None
 
 
 def days_ago(days: float, now: float) -> float:

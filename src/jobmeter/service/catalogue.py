@@ -1,5 +1,6 @@
 """Everything jobmeter can measure, and whether it can be measured here."""
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -42,3 +43,9 @@ def catalogue(paths: Paths, system: str) -> Iterator[Entry]:
         missing = collector.missing(paths)
         for measurement in collector.MEASUREMENTS:
             yield Entry(name, measurement, missing, name in default, getattr(collector, "UNTESTED", False))
+
+
+@functools.cache
+def records(system: str) -> list[dict[str, object]]:
+    """List every key as a server does; what a machine can measure is looked at once."""
+    return [entry.as_record() for entry in catalogue(Paths(), system)]

@@ -8,7 +8,7 @@ from jobmeter.analysis.comparison import Better, Comparison
 from jobmeter.errors import UsageError
 from jobmeter.model.run import Run, Status
 from jobmeter.model.view import RunView
-from jobmeter.service import analytics_facts, check_limits, checking, notices, runs
+from jobmeter.service import analytics_facts, by_id, check_limits, checking, notices, runs
 from jobmeter.stores import Store
 
 MOST_RUNS = 20
@@ -56,12 +56,25 @@ def compare(
     home: str, refs: Sequence[str], *, warn: notices.Warn = notices.to_stderr
 ) -> tuple[list[Run], Comparison]:
     """Compare runs in the order they are named."""
+    _check(refs)
+    return _compared([runs.ask(home, ref, _gather, warn=warn) for ref in refs])
+
+
+def compare_ids(home: str, run_ids: Sequence[str]) -> Comparison:
+    """Compare runs by their very ids."""
+    _check(run_ids)
+    return _compared([by_id.ask(home, run_id, _gather) for run_id in run_ids])[1]
+
+
+def _check(refs: Sequence[str]) -> None:
     if not 2 <= len(refs) <= MOST_RUNS:
         raise UsageError(
             f"{len(refs)} runs cannot be compared",
             hint=f"name 2 to {MOST_RUNS} runs, as in jobmeter compare A B",
         )
-    found = [runs.ask(home, ref, _gather, warn=warn) for ref in refs]
+
+
+def _compared(found: Sequence[_Gathered]) -> tuple[list[Run], Comparison]:
     asked = [one.view.run for one in found]
     ids = tuple(run.run_id for run in asked)
     if len(set(ids)) < len(ids):

@@ -26,7 +26,10 @@ ROUTES: dict[str, str] = {
 
 def load() -> "list[ControllerRouterHandler]":
     """Import every group and gather its routes."""
+    from litestar import Router
+
     found: list[ControllerRouterHandler] = []
     for module in ROUTES.values():
         found += import_module(module).ROUTES
-    return found
+    # at once: the framework wraps a handler again each time another of its path is registered, and then waits for one
+    return [Router(path="/", route_handlers=found)]

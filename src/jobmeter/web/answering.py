@@ -1,0 +1,128 @@
+"""What all routes of the API have in common: whom they ask, which parameters they know, how an answer is kept fresh.
+
+Every answer carries an ETag of its bytes; who has the same is answered 304 without a body. It saves the network, not
+the work: what is asked of a run may change with a tag, and only the bytes themselves are proof.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from email.utils import formatdate, parsedate_to_datetime
+from typing import Any
+
+from litestar import MediaType, Request, Response, get
+from litestar.datastructures import ResponseHeader, State
+from litestar.handlers import BaseRouteHandler
+from litestar.openapi.datastructures import ResponseSpec
+
+from jobmeter.errors import UsageError
+from jobmeter.model.answers import Problem
+from jobmeter.service.serving import Server
+from jobmeter.web import encoding, problems
+
+Asked = Request[Any, Any, State]
+READ, ADMIN = {"needs": "read"}, {"needs": "admin"}
+
+_FRESH = {"Cache-Control": "private, no-cache"}
+"""Browsers keep the answer and ask whether it still holds."""
+_REASONS = {
+    400: "A parameter or the body cannot be used; `detail` says which and why.",
+    401: "There is no token, or it is unknown.",
+    403: "The token may not do that, or the request comes from a page of another site.",
+    404: "There is no such thing.",
+    413: "The body is too large.",
+    429: "Too many requests; `Retry-After` says when to come again.",
+    503: "The index cannot be read just now.",
+}
+
+
+def refusals(*statuses: int) -> dict[int, ResponseSpec]:
+    """Describe how a route may refuse, as problem documents."""
+    return {
+        status: ResponseSpec(
+            Problem, generate_examples=False, description=_REASONS[status], media_type=problems.MEDIA_TYPE
+        )
+        for status in statuses
+    }
+
+
+REFUSALS = refusals(400, 401, 403, 404, 429, 503)
+_ETAG = ResponseHeader(
+    name="ETag",
+    documentation_only=True,
+    description="Send it as If-None-Match to be answered 304 while nothing changed.",
+    value="",
+)
+
+
+def reads(path: str, operation_id: str, summary: str, tag: str) -> get:
+    """Declare a route that reads."""
+    return get(
+        path,
+        opt=READ,
+        operation_id=operation_id,
+        summary=summary,
+        tags=[tag],
+        sync_to_thread=True,
+        before_request=refuse_unknown,
+        responses=REFUSALS,
+        response_headers=[_ETAG],
+    )
+
+
+def server_of(request: Asked) -> Server:
+    """Give the server that a request asks."""
+    server: Server = request.app.state.server
+    return server
+
+
+async def refuse_unknown(request: Asked) -> None:
+    """Refuse parameters that the route does not have: a mistyped filter must not give all runs."""
+    known = _parameters(request.route_handler)
+    for name in request.query_params:
+        if name not in known:
+            shown = ", ".join(known) if known else "it takes none"
+            raise UsageError(f"there is no parameter {name[:80]}", hint=f"known are: {shown}")
+
+
+def _parameters(handler: BaseRouteHandler) -> Sequence[str]:
+    """Name the parameters of a handler as they stand in an address."""
+    names = []
+    for name, field in handler.parsed_fn_signature.parameters.items():
+        given = getattr(field.kwarg_definition, "query", None)
+        if name not in ("request", "data") and name not in handler.opt.get("path", ()):
+            names.append(given or name)
+    return names
+
+
+def answer(
+    request: Asked, document: object, *, status: int = 200, changed_at: float | None = None
+) -> Response[Any]:
+    """Answer with a document, or say that the asker has it already."""
+    body = encoding.encode(document)
+    headers = {**_FRESH, "ETag": f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'}
+    if changed_at is not None:
+        headers["Last-Modified"] = formatdate(changed_at, usegmt=True)
+    if _is_known(request, headers["ETag"], changed_at):
+        return Response(None, status_code=304, headers=headers)
+    return Response(body, status_code=status, media_type=MediaType.JSON, headers=headers)
+
+
+def _is_known(request: Asked, tag: str, changed_at: float | None) -> bool:
+    """Tell whether the asker has what would be sent; tags count before times."""
+    if request.method != "GET":
+        return False
+    tags = request.headers.get("if-none-match")
+    if tags is not None:
+        return any(one.strip().removeprefix("W/") in (tag, "*") for one in tags.split(","))
+    since = request.headers.get("if-modified-since")
+    if since is None or changed_at is None:
+        return False
+    try:
+        return int(changed_at) <= parsedate_to_datetime(since).timestamp()
+    except (ValueError, OverflowError):
+        return False  # no date: as if nothing was said
+
+
+def listed(text: str | None) -> tuple[str, ...]:
+    """Read a list written with commas."""
+    return () if text is None else tuple(part.strip() for part in text.split(",") if part.strip())

@@ -1,0 +1,113 @@
+"""Series and steps of a run, as coarse as a chart needs them."""
+
+from typing import Annotated
+
+from litestar import Response
+from litestar.params import Parameter
+
+from jobmeter.errors import UsageError
+from jobmeter.model import answers
+from jobmeter.model.quantities import parse_moment
+from jobmeter.service import by_id, charts
+from jobmeter.web import answering
+from jobmeter.web.answering import Asked, answer, reads, server_of
+from jobmeter.web.api_runs import RunId
+
+TAG = "series"
+_FAR = 1e15
+Points = Annotated[
+    int,
+    Parameter(
+        description="How many points a line has at most; each keeps the least and largest of what it stands for.",
+        ge=2,
+        le=charts.MOST_POINTS,
+    ),
+]
+_MOMENT = "Seconds since the epoch, or a time such as `2026-11-15T09:50:01Z`."
+
+
+@reads("/api/v1/runs/{run_id:str}/series", "getSeries", "Read measurements over time", TAG)
+def get_series(  # noqa: PLR0913  # one argument a parameter of the address
+    request: Asked,
+    run_id: RunId,
+    keys: Annotated[
+        str | None,
+        Parameter(
+            description="Measurements, by comma; without them those of the job, its devices and host.",
+            max_length=4000,
+        ),
+    ] = None,
+    instances: Annotated[
+        str | None, Parameter(description="Only these processes or devices, by comma.", max_length=4000)
+    ] = None,
+    begin: Annotated[str | None, Parameter(query="from", description=_MOMENT, max_length=40)] = None,
+    end: Annotated[str | None, Parameter(query="to", description=_MOMENT, max_length=40)] = None,
+    points: Points = charts.DEFAULT_POINTS,
+) -> Response[answers.Lines]:
+    """Read series of a run, each as at most `points` stretches of consecutive samples.
+
+    Minima and maxima are exact however coarse the line is. Counters come as their rate a second.
+    """
+    wanted = charts.Wanted(
+        names=answering.listed(keys),
+        instances=answering.listed(instances),
+        begin=_moment(begin),
+        end=_moment(end),
+        points=points,
+    )
+    home = server_of(request).home
+    return answer(request, by_id.ask(home, run_id, lambda store, run: charts.series(store, run, wanted)))
+
+
+@reads("/api/v1/runs/{run_id:str}/steps", "getSteps", "Read metrics over the steps of a training", TAG)
+def get_steps(  # noqa: PLR0913  # one argument a parameter of the address
+    request: Asked,
+    run_id: RunId,
+    metrics: Annotated[
+        str | None, Parameter(description="Metrics, by comma: `loss,lr`; without them all.", max_length=4000)
+    ] = None,
+    ranks: Annotated[
+        str | None, Parameter(description="Only these ranks, by comma.", max_length=400, pattern="^[0-9, ]*$")
+    ] = None,
+    begin: Annotated[
+        int | None, Parameter(query="from", description="The first step.", ge=-(2**53), le=2**53)
+    ] = None,
+    end: Annotated[
+        int | None, Parameter(query="to", description="The last step.", ge=-(2**53), le=2**53)
+    ] = None,
+    points: Points = charts.DEFAULT_POINTS,
+) -> Response[answers.Curves]:
+    """Read metrics of a run over its steps, every rank and source a line of its own.
+
+    A value that is not finite is null among minima and maxima, and its word (`NaN`) in `last`.
+    """
+    wanted = charts.Wanted(
+        names=answering.listed(metrics), ranks=_ranks(ranks), begin=begin, end=end, points=points
+    )
+    home = server_of(request).home
+    return answer(request, by_id.ask(home, run_id, lambda store, run: charts.steps(store, run, wanted)))
+
+
+def _moment(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        moment = float(text)
+    except ValueError:
+        found = parse_moment(text, now=0.0)
+        if found is None:
+            raise UsageError("there is a moment that is none", hint=_MOMENT) from None
+        moment = found.first
+    if not abs(moment) < _FAR:
+        raise UsageError("there is a moment that is none", hint=_MOMENT)
+    return moment
+
+
+def _ranks(text: str | None) -> tuple[int, ...]:
+    numbers = answering.listed(text)
+    if not all(one.isascii() and one.isdecimal() and len(one) < 10 for one in numbers):
+        raise UsageError("there is a rank that is none", hint="whole numbers, by comma: 0,1,2")
+    return tuple(map(int, numbers))
+
+
+ROUTES = [get_series, get_steps]
