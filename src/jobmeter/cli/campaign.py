@@ -15,9 +15,9 @@ from jobmeter.cli.render import campaign_table, screen
 from jobmeter.errors import UsageError
 from jobmeter.model import text, units
 from jobmeter.model.moments import iso_time
+from jobmeter.model.quantities import Dimension, parse_quantity
 from jobmeter.service import campaign, campaign_builds, campaign_show, campaign_text
 from jobmeter.service.campaign_builds import Told
-from jobmeter.service.quantities import Dimension, parse_quantity
 
 _PRICE_VARIABLE = "JOBMETER_PRICE_PER_HOUR"
 _SHORT_ID = 12
@@ -123,14 +123,20 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _complete(args: argparse.Namespace, path: Path) -> int:
-    known_in = campaign.region_with(path, args.build_id)
-    args.region = args.region or known_in
+    known_in = campaign.regions_with(path, args.build_id)
+    if known_in and args.region and args.region not in known_in:
+        shown, where = text.clean(args.build_id), text.clean(", ".join(known_in))
+        raise UsageError(
+            f"build {shown} was recorded in {where}, not in {text.clean(args.region)}",
+            hint="leave --region out, or write another build down: `jobmeter campaign record`",
+        )
+    args.region = args.region or next(iter(known_in), None)
     told = _told(args)
     if told.fields.get("success") is None:
         raise UsageError(
             "how did it end?", hint="add --success, --failure or --status, or --log, --describe or --fetch"
         )
-    if known_in is None:
+    if not known_in:
         print(
             f"jobmeter: build {text.clean(args.build_id)} was not recorded before: it is now", file=sys.stderr
         )

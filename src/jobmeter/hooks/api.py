@@ -9,14 +9,14 @@ import importlib
 import importlib.util
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from jobmeter.config import home as homes
 from jobmeter.errors import UsageError
+from jobmeter.model.query import All, Compare, Field, Filter, Op
 from jobmeter.model.run import Run
 from jobmeter.model.steps import Number, StepTable
 from jobmeter.service import filters as filter_language
@@ -39,7 +39,7 @@ class Api:
     ) -> list["ApiRun"]:
         """List runs, newest first; `filters` is what `jobmeter ls --filter` takes."""
         asked = None if filters is None else filter_language.parse(filters, now=time.time())
-        where = None if project is None and asked is None else _Wanted(project, asked)
+        where = _wanted(project, asked)
         return [ApiRun(self.home, run) for run in runs.list_runs(self.home, where=where, limit=limit)]
 
     def run(self, ref: str) -> "ApiRun":
@@ -47,18 +47,12 @@ class Api:
         return ApiRun(self.home, runs.find(self.home, ref))
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Runs of a project that a filter lets through."""
-
-    project: str | None
-    asked: runs.Filter | None
-
-    def matches(self, known: Mapping[str, object]) -> bool:
-        """Say whether a run with these fields is wanted."""
-        if self.project is not None and known.get("project") != self.project:
-            return False
-        return self.asked is None or self.asked.matches(known)
+def _wanted(project: str | None, asked: Filter | None) -> Filter | None:
+    """Ask for the runs of a project that a filter lets through."""
+    if project is None:
+        return asked
+    of_project = Compare(Field("project"), Op.EQ, project)
+    return of_project if asked is None else All((of_project, asked))
 
 
 class ApiRun:

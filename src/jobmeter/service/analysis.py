@@ -135,7 +135,12 @@ def _kept(store: Store, known: analysis_view.Facts, inputs: str) -> Report | Non
 
 
 def _keep(store: Store, run_id: str, inputs: str, report: Report) -> None:
-    stored = StoredReport(rules=rules_digest.digest(), inputs=inputs, document=documents.encode(report))
+    stored = StoredReport(
+        rules=rules_digest.digest(),
+        inputs=inputs,
+        document=documents.encode(report),
+        cause=report.verdict.cause.value,
+    )
     try:
         with store.writing(_KEEP_SECONDS):
             store.put_report(run_id, stored)

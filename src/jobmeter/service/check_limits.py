@@ -8,10 +8,10 @@ because a single run says nothing there.
 from dataclasses import dataclass
 
 from jobmeter.errors import UsageError
-from jobmeter.model import text
-from jobmeter.service import fields, quantities
+from jobmeter.model import quantities, text
+from jobmeter.model.quantities import Dimension
+from jobmeter.service import fields
 from jobmeter.service.fields import Type
-from jobmeter.service.quantities import Dimension
 
 ALIASES = {name: field for field, name in fields.HEADLINES.items()} | {"wall_seconds": "wall"}
 """The names `show --json` uses."""

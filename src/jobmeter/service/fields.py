@@ -6,8 +6,9 @@ A field the run does not have is absent from `of_run`, never 0 and never empty.
 from collections.abc import Mapping
 from enum import Enum
 
-from jobmeter.model import metrics
+from jobmeter.model import metrics, query
 from jobmeter.model.measurement import TOOLS
+from jobmeter.model.query import Field
 from jobmeter.model.run import Run
 from jobmeter.model.steps import StepSummary
 
@@ -25,6 +26,7 @@ class Type(Enum):
 
 
 FIELDS: dict[str, Type] = {
+    "cause": Type.TEXT,
     "command": Type.TEXT,
     "cores": Type.NUMBER,
     "cpu_seconds": Type.SECONDS,
@@ -56,6 +58,7 @@ FIELDS: dict[str, Type] = {
     "steps.count": Type.NUMBER,
     "steps.last_step": Type.NUMBER,
     "steps.per_second": Type.NUMBER,
+    "throughput": Type.NUMBER,
     "user": Type.TEXT,
     "wall": Type.SECONDS,
     "world_size": Type.NUMBER,
@@ -78,7 +81,7 @@ HEADLINES = {
 """Fields that are the value of a headline number."""
 
 
-METRIC, CONFIG, TAG = "metric.", "config.", "tag."
+METRIC, CONFIG, TAG = "metric.", "config.", query.TAG
 _STATISTICS = (".first", ".last", ".min", ".max")
 _MOST_METRICS = 100
 _MOST_CONFIG = 200
@@ -115,16 +118,19 @@ def normal(field: str) -> str:
     return (short if known else field).removesuffix(".last")
 
 
-def look_up(known: Mapping[str, object], field: str) -> object:
-    """Find a field of a run; a metric also under the name of its quantity, in the unit of the name it is asked by."""
-    found = known.get(field)
-    if found is not None or not field.startswith(METRIC):
-        return found
+def ref(field: str) -> Field:
+    """Say how to find a field: a metric also under the name of its quantity, in the unit of the name it is asked by."""
+    if not field.startswith(METRIC):
+        return Field(field)
     name = _without_statistic(field.removeprefix(METRIC))
     quantity = metrics.canonical(name)
     kept = quantity if _is_quantity(quantity) else f"{METRIC}{quantity}"
-    found = known.get(f"{kept}{field[len(METRIC) + len(name) :]}")
-    return found / unit_of(field) if isinstance(found, int | float) and unit_of(field) != 1.0 else found
+    return Field(field, f"{kept}{field[len(METRIC) + len(name) :]}", unit_of(field))
+
+
+def look_up(known: Mapping[str, object], field: str) -> object:
+    """Find a field of a run; None where it does not have it."""
+    return ref(field).of(known)
 
 
 def unit_of(field: str) -> float:

@@ -1,79 +1,18 @@
 """The filter language of `ls --filter`: comparisons, `and`, `or`, `not`, brackets; never evaluated as code.
 
-`parse` turns text into a `Filter`; `Filter.matches` asks one run's fields. What can mislead: a field the
+`parse` turns text into the filter of a `RunQuery`. What can mislead: a field the
 run does not have matches no comparison, not even `!=`, because unmeasured is not different; write
 `not field=value` to have such runs too. See docs/filters.md.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from jobmeter.errors import UsageError
+from jobmeter.model import query
+from jobmeter.model.query import All, Compare, Either, Filter, Not, Op, Word
 from jobmeter.service import comparisons, fields
-from jobmeter.service.comparisons import Compare, Op
-
-SEARCHED = ("command", "name")
-"""What a bare word looks into."""
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A bare word: its text occurs in the command or the name."""
-
-    text: str
-
-    def matches(self, known: Mapping[str, object]) -> bool:
-        wanted = self.text.lower()
-        return any(wanted in str(known[field]).lower() for field in SEARCHED if known.get(field) is not None)
-
-    def __str__(self) -> str:
-        return comparisons.quote(self.text)
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """The opposite."""
-
-    part: "Filter"
-
-    def matches(self, known: Mapping[str, object]) -> bool:
-        return not self.part.matches(known)
-
-    def __str__(self) -> str:
-        return f"not {self.part}" if isinstance(self.part, Compare | Word | Not) else f"not ({self.part})"
-
-
-@dataclass(frozen=True, slots=True)
-class All:
-    """Every part holds."""
-
-    parts: tuple["Filter", ...]
-
-    def matches(self, known: Mapping[str, object]) -> bool:
-        return all(part.matches(known) for part in self.parts)
-
-    def __str__(self) -> str:
-        return " and ".join(
-            f"({part})" if isinstance(part, All | Either) else str(part) for part in self.parts
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Either:
-    """At least one part holds."""
-
-    parts: tuple["Filter", ...]
-
-    def matches(self, known: Mapping[str, object]) -> bool:
-        return any(part.matches(known) for part in self.parts)
-
-    def __str__(self) -> str:
-        return " or ".join(f"({part})" if isinstance(part, Either) else str(part) for part in self.parts)
-
-
-Filter = Compare | Word | Not | All | Either
 
 
 def parse(text: str, *, now: float) -> Filter:
@@ -199,6 +138,6 @@ class _Parser:
         text, position = match[name], match.start(name)
         if name == "quoted":
             return _Token(_Kind.QUOTED, re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL), position)
-        if name == "word" and text.lower() in comparisons.KEYWORDS:
+        if name == "word" and text.lower() in query.KEYWORDS:
             return _Token(_Kind(text.lower()), text, position)
         return _Token(_Kind(name), "=" if text == "==" else text, position)

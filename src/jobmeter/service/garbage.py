@@ -10,12 +10,12 @@ from itertools import accumulate
 from pathlib import Path
 
 from jobmeter.errors import UsageError
+from jobmeter.model.quantities import Dimension, parse_quantity
 from jobmeter.model.run import LIVE, Run, Status
 from jobmeter.probes import cgroupfs
 from jobmeter.probes.paths import Paths
 from jobmeter.runfolder import reader, records, sdkfiles
 from jobmeter.service import index, lifecycle
-from jobmeter.service.quantities import Dimension, parse_quantity
 
 COMPRESSED = ("usage.jsonl", "stdout", "stderr")
 COMPRESS_AFTER_SECONDS = 86400.0
@@ -89,10 +89,10 @@ def collect_garbage(home: str, keep: Keep, *, dry_run: bool = False, now: float 
     doomed = choose(closed, keep, moment)
     for run in doomed:
         done.removed.append(run.run_id)
-        done.freed_bytes += _delete(Path(home), lifecycle.folder_of(run), dry_run=dry_run)
+        done.freed_bytes += delete(Path(home), lifecycle.folder_of(run), dry_run=dry_run)
     for folder in lifecycle.binned(home):
         done.emptied.append(folder.name)
-        done.freed_bytes += _delete(Path(home), folder, dry_run=dry_run)
+        done.freed_bytes += delete(Path(home), folder, dry_run=dry_run)
     gone = {run.run_id for run in doomed}
     for run in closed:
         if run.run_id not in gone and _settled(run, moment):
@@ -138,8 +138,8 @@ def _settled(run: Run, now: float) -> bool:
     return ended is not None and now - ended > COMPRESS_AFTER_SECONDS
 
 
-def _delete(home: Path, folder: Path, *, dry_run: bool) -> int:
-    """Delete a run folder: moved aside first, so that nobody ever sees half of it."""
+def delete(home: Path, folder: Path, *, dry_run: bool = False) -> int:
+    """Delete a run folder: moved aside first, so that nobody ever sees half of it. Returns the bytes freed."""
     size = reader.disk_bytes(folder) if folder.is_dir() else 0
     if dry_run:
         return size

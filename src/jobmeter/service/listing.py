@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from jobmeter.model.query import RunQuery
 from jobmeter.model.run import Run
 from jobmeter.service import index
 from jobmeter.stores import Store
@@ -11,7 +12,7 @@ def count(home: str) -> int:
     """Count the runs of a home."""
     with index.open_index(home) as opened:
         opened.refresh()
-        return opened.ask(lambda store: len(store.run_ids()))
+        return opened.ask(lambda store: store.count(RunQuery()))
 
 
 def with_definitions(home: str, listed: Sequence[Run]) -> list[Run]:

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from jobmeter.errors import UnknownError, UsageError, reason_of
+from jobmeter.model.query import Compare, Field, Op, RunQuery
 from jobmeter.runfolder import reader
 from jobmeter.service import notices
 from jobmeter.stores import Store
@@ -76,7 +77,8 @@ def resolve(store: Store, ref: str, *, warn: notices.Warn = notices.to_stderr) -
 def _newest_named(store: Store, name: str) -> str | None:
     if not name:
         return None
-    return next((run_id for run_id, known in store.fields() if known.get("name") == name), None)
+    query = RunQuery(where=Compare(Field("name"), Op.EQ, name), limit=1)
+    return next((str(run_id) for (run_id,) in store.values(query, ["id"])), None)
 
 
 def _unknown(store: Store, ref: str) -> UsageError:

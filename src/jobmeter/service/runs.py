@@ -1,15 +1,15 @@
 """Runs as people ask for them: a list, one by its id, and everything known of one."""
 
-import functools
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from jobmeter import stores
 from jobmeter.errors import UsageError
-from jobmeter.model.measurement import TOOLS, Kind
+from jobmeter.model.measurement import Kind
+from jobmeter.model.query import Filter, RunPage, RunQuery
 from jobmeter.model.run import Run
 from jobmeter.model.steps import Steps, StepSeries
 from jobmeter.model.view import RunView, Series
@@ -31,14 +31,6 @@ Answer = TypeVar("Answer")
 
 LAST = references.LAST
 _CANDIDATES = 5
-_MANY = 500
-
-
-class Filter(Protocol):
-    """What `filters.parse` makes of a text."""
-
-    def matches(self, known: Mapping[str, object]) -> bool:
-        """Say whether a run with these fields is wanted."""
 
 
 def list_runs(
@@ -51,63 +43,15 @@ def list_runs(
     warn: notices.Warn = notices.to_stderr,
 ) -> list[Run]:
     """List runs: largest or latest first, text from A, those without the field last."""
+    query = RunQuery(where=where, sort=fields.ref(sort), reverse=reverse, limit=limit)
+    return page(home, query, warn=warn).runs
+
+
+def page(home: str, query: RunQuery, *, warn: notices.Warn = notices.to_stderr) -> RunPage:
+    """List the runs that a query finds, a page at a time."""
     with index.open_index(home, warn=warn) as opened:
         opened.refresh()
-        if where is None and sort == "started" and not reverse:
-            return opened.ask(lambda store: store.briefs(limit=limit))
-        return opened.ask(lambda store: _chosen(store, where, sort, reverse=reverse, limit=limit))
-
-
-def _chosen(store: Store, where: Filter | None, sort: str, *, reverse: bool, limit: int | None) -> list[Run]:
-    summaries = functools.cache(store.summaries)
-    known = [(run_id, _Fields(run_id, row, summaries)) for run_id, row in store.fields()]
-    wanted = known if where is None else [(run_id, row) for run_id, row in known if where.matches(row)]
-    ids = _ordered([(run_id, fields.look_up(row, sort)) for run_id, row in wanted], reverse=reverse)[:limit]
-    if len(ids) < _MANY:
-        return [run for run_id in ids if (run := store.brief(run_id)) is not None]
-    briefs = {run.run_id: run for run in store.briefs()}
-    return [briefs[run_id] for run_id in ids if run_id in briefs]
-
-
-def _ordered(rows: list[tuple[str, object]], *, reverse: bool) -> list[str]:
-    """Order ids by value; equal ones stay newest first, as the store gives them."""
-    numbers = [(run_id, value) for run_id, value in rows if isinstance(value, int | float)]
-    texts = [(run_id, value) for run_id, value in rows if isinstance(value, str)]
-    absent = [run_id for run_id, value in rows if not isinstance(value, int | float | str)]
-    numbers.sort(key=lambda row: row[1], reverse=not reverse)
-    texts.sort(key=lambda row: row[1].lower(), reverse=reverse)
-    return [run_id for run_id, _ in (*numbers, *texts)] + absent
-
-
-class _Fields(Mapping[str, object]):
-    """A run's fields; summaries are read, all at once, only when a summary key is asked for."""
-
-    __slots__ = ("_known", "_run_id", "_summaries")
-
-    def __init__(
-        self,
-        run_id: str,
-        known: dict[str, object],
-        summaries: Callable[[], Mapping[str, Mapping[str, object]]],
-    ) -> None:
-        self._run_id = run_id
-        self._known = known
-        self._summaries = summaries
-
-    def __getitem__(self, name: str) -> object:
-        if name in self._known or name.partition("_")[0] not in TOOLS:
-            return self._known[name]
-        return self._summaries().get(self._run_id, {})[name]
-
-    def get(self, name: str, default: object = None) -> object:
-        # the fast way for what most filters ask
-        return self._known[name] if name in self._known else super().get(name, default)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
+        return opened.ask(lambda store: store.page(query))
 
 
 def find(home: str, ref: str, *, warn: notices.Warn = notices.to_stderr) -> Run:

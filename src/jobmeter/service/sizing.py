@@ -8,9 +8,11 @@ from jobmeter.analysis import jobkey
 from jobmeter.analysis.sizing import resources
 from jobmeter.errors import UsageError
 from jobmeter.exporters import sizing_lines
+from jobmeter.model import quantities
+from jobmeter.model.query import RunQuery
 from jobmeter.model.run import Run
 from jobmeter.model.sizing import JobSizing, Resource
-from jobmeter.service import filters, index, notices, quantities, runs, sizing_facts
+from jobmeter.service import filters, index, notices, runs, sizing_facts
 from jobmeter.stores import Store
 
 _CANDIDATES = 5
@@ -125,11 +127,8 @@ def _wanted(store: Store, jobs: Jobs, wanted: str, now: float) -> Jobs:
 
 def _matching(store: Store, jobs: Jobs, wanted: str, now: float) -> Jobs:
     where = filters.parse(wanted, now=now)
-    fields = dict(store.fields())
-    found = {
-        key: [run for run in known if where.matches({**run.summary, **fields.get(run.run_id, {})})]
-        for key, known in jobs.items()
-    }
+    ids = {run_id for (run_id,) in store.values(RunQuery(where=where), ["id"])}
+    found = {key: [run for run in known if run.run_id in ids] for key, known in jobs.items()}
     found = {key: known for key, known in found.items() if known}
     if not found:
         near = get_close_matches(wanted, jobs, _SUGGESTED, 0.3) or sorted(jobs)[:_SUGGESTED]

@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from jobmeter.errors import StoreError
+from jobmeter.model.query import Facet, RunPage, RunQuery, Total
 from jobmeter.model.run import Run, Status, Value
 from jobmeter.model.steps import Number, Step, StepTable
+from jobmeter.model.stretches import StepStretches, Stretches
 from jobmeter.model.view import Event, Process, Series, Window
 
+MOST_FACETS = 100
+"""How many values of a field are counted apart unless told otherwise: the most frequent."""
 PROCESS_WINDOWS = 10
 """A process seen in fewer windows is a row, not a set of series."""
 
@@ -50,7 +54,12 @@ class Batch:
     final: bool
     """The run cannot change any more; the last batch of a run says so."""
     fields: Mapping[str, object]
-    """The run's named fields, less its summary: what filters and sorting ask."""
+    """The run's named fields, less its summary: what filters and sorting ask.
+
+    Kept as `paging.tidied` makes them: text of Unicode without NUL, finite numbers of 64 bits. `id` and
+    `started` are the run's own whatever they say. What `paging.TEXTS` names is text, what `paging.NUMBERS` does
+    is a number.
+    """
     job_key: str = ""
     """What runs of the same work have in common; empty where that is not known."""
     windows: Sequence[Window] = ()
@@ -126,6 +135,8 @@ class StoredReport:
     inputs: str
     """What they were shown."""
     document: bytes
+    cause: str = ""
+    """What it gives as the cause of the run's end: the run's field `cause` from then on."""
 
 
 class Store(Protocol):
@@ -154,6 +165,31 @@ class Store(Protocol):
 
     def briefs(self, *, limit: int | None = None) -> list[Run]:
         """List runs newest first, without their definitions and context."""
+
+    def page(self, query: RunQuery) -> RunPage:
+        """List the runs that a query finds, without their definitions and context, in its order.
+
+        Fields are those of `fields`, and the keys of a run's summary. A page begins behind `query.after` whatever was
+        added or removed since; a run whose place changed may be seen twice, or not.
+        """
+
+    def count(self, query: RunQuery) -> int:
+        """Count the runs that a query finds, on all pages."""
+
+    def facets(
+        self, query: RunQuery, names: Collection[str], *, least: int = 1, most: int | None = MOST_FACETS
+    ) -> dict[str, list[Facet]]:
+        """Count the runs that a query finds, on all pages, by the values of fields: frequent ones first, then by value.
+
+        `tag` counts every tag as `key=value`. Of a field with several values each counts; absent is no value. Left
+        out are values of fewer than `least` runs, and all but the `most` frequent.
+        """
+
+    def totals(self, query: RunQuery, names: Collection[str]) -> dict[str, Total]:
+        """Add numbers up over the runs that a query finds, on all pages."""
+
+    def values(self, query: RunQuery, names: Sequence[str]) -> list[tuple[object, ...]]:
+        """Read some fields of the runs that a query finds, in its order; None where a run does not have one."""
 
     def fields(self) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield every run's id and named fields, newest first."""
@@ -186,6 +222,22 @@ class Store(Protocol):
     ) -> list[Series]:
         """Read series ordered by key and instance; `counters` come with the seconds each value covers."""
 
+    def stretches(
+        self,
+        run_id: str,
+        keys: Collection[str] | None = None,
+        *,
+        points: int,
+        counters: Collection[str] = (),
+        between: tuple[float, float] | None = None,
+    ) -> list[Stretches]:
+        """Read series coarsely, for charts: each as at most `points` stretches of consecutive points.
+
+        Least and largest are exact, and every point is in one stretch. Where the store divides is its own affair: it
+        keeps figures of blocks of points, and need not unpack these. Series of at most `points` points come whole,
+        a stretch each.
+        """
+
     def statistics(self, run_id: str) -> dict[tuple[str, str], Statistics]:
         """Summarise every series of a run without unpacking its points."""
 
@@ -199,6 +251,21 @@ class Store(Protocol):
         between: tuple[int, int] | None = None,
     ) -> list[StepTable]:
         """Read steps as tables ordered by source, rank and writer; `between` are steps, both included."""
+
+    def step_stretches(
+        self,
+        run_id: str,
+        metrics: Collection[str],
+        *,
+        points: int,
+        sources: Collection[str] | None = None,
+        ranks: Collection[int] | None = None,
+        between: tuple[int, int] | None = None,
+    ) -> list[StepStretches]:
+        """Read metrics coarsely, for charts, ordered by source, rank, writer and metric; as `stretches` else.
+
+        Rows stand as they were written: where `is_rising` is false a loop went back, and what it replaced is in them.
+        """
 
     def step_statistics(self, run_id: str) -> list[StepStatistics]:
         """Summarise every table of steps without unpacking its values, in the order of `steps`."""
@@ -231,6 +298,7 @@ class BackEnd(Protocol):
 
 ALL: dict[str, str] = {
     "memory": "jobmeter.stores.memory",
+    "postgres": "jobmeter.stores.postgres",
     "sqlite": "jobmeter.stores.sqlite",
 }
 

@@ -1,15 +1,18 @@
 """The index as plain Python objects: what every other back end must agree with, and easy to read."""
 
 import dataclasses
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from jobmeter.model.query import Facet, RunPage, RunQuery, Total
 from jobmeter.model.run import Run, Status, Value
 from jobmeter.model.steps import Step, StepTable, packed
+from jobmeter.model.stretches import StepStretches, Stretches
 from jobmeter.model.view import Event, Process, Series, Window
 from jobmeter.stores import (
+    MOST_FACETS,
     PROCESS_WINDOWS,
     Batch,
     Position,
@@ -17,7 +20,9 @@ from jobmeter.stores import (
     Statistics,
     StepStatistics,
     StoredReport,
+    coarse,
     columns,
+    paging,
     seen,
     stepcolumns,
 )
@@ -52,7 +57,7 @@ class MemoryStore:
         if any(known.get(file, Position(0)) != since for file, since in batch.since.items()):
             return False
         entry = self._entries.setdefault(run_id, _Entry(batch.run, batch.final, {}))
-        entry.run, entry.final, entry.fields = batch.run, batch.final, dict(batch.fields)
+        entry.run, entry.final, entry.fields = batch.run, batch.final, paging.tidied(batch.fields)
         entry.job_key = batch.job_key
         entry.windows += map(columns.cleaned, batch.windows)
         entry.events += batch.events
@@ -83,9 +88,48 @@ class MemoryStore:
     def briefs(self, *, limit: int | None = None) -> list[Run]:
         return [_brief(entry.run) for entry in self._newest()[:limit]]
 
+    def page(self, query: RunQuery) -> RunPage:
+        found = paging.page(self._rows(), query)
+        runs = [_brief(self._entries[run_id].run) for run_id in found.ids]
+        return RunPage(runs=runs, next=found.next, total=found.total)
+
+    def count(self, query: RunQuery) -> int:
+        return len(list(paging.matching(self._rows(), query)))
+
+    def facets(
+        self, query: RunQuery, names: Collection[str], *, least: int = 1, most: int | None = MOST_FACETS
+    ) -> dict[str, list[Facet]]:
+        return paging.facets(paging.matching(self._rows(), query), names, least=least, most=most)
+
+    def totals(self, query: RunQuery, names: Collection[str]) -> dict[str, Total]:
+        return paging.totals(paging.matching(self._rows(), query), names)
+
+    def values(self, query: RunQuery, names: Sequence[str]) -> list[tuple[object, ...]]:
+        known = {row.run_id: row.known for row in self._rows()}
+        return [
+            tuple(known[run_id].get(name) for name in names)
+            for run_id in paging.page(self._rows(), query).ids
+        ]
+
+    def _rows(self) -> list[paging.Row]:
+        """Show every run as questions see it, newest first."""
+        return [
+            paging.row(
+                entry.run.run_id,
+                entry.run.started_at,
+                paging.of_tools(entry.run.summary) | self._fields(entry.run.run_id),
+            )
+            for entry in self._newest()
+        ]
+
+    def _fields(self, run_id: str) -> dict[str, object]:
+        report = self._reports.get(run_id)
+        cause = {"cause": report.cause} if report is not None and report.cause else {}
+        return {**self._entries[run_id].fields, **cause}
+
     def fields(self) -> Iterator[tuple[str, dict[str, object]]]:
-        for entry in self._newest():
-            yield entry.run.run_id, dict(entry.fields)
+        for row in self._rows():
+            yield row.run_id, self._fields(row.run_id)
 
     def summaries(self) -> dict[str, dict[str, Value]]:
         return {run_id: dict(entry.run.summary) for run_id, entry in self._entries.items()}
@@ -131,6 +175,20 @@ class MemoryStore:
             if keys is None or column.name[0] in keys
         ]
 
+    def stretches(
+        self,
+        run_id: str,
+        keys: Collection[str] | None = None,
+        *,
+        points: int,
+        counters: Collection[str] = (),
+        between: tuple[float, float] | None = None,
+    ) -> list[Stretches]:
+        return [
+            coarse.stretches((series.key, series.instance), coarse.pieces(series, points))
+            for series in self.series(run_id, keys, counters=counters, between=between)
+        ]
+
     def _series(self, windows: list[Window], column: columns.Column, *, spans: bool) -> Series:
         key, instance = column.name
         covered = columns.spans(windows, columns.source_of(key), column.places) if spans else None
@@ -171,6 +229,23 @@ class MemoryStore:
         if between is not None:
             tables = [stepcolumns.between_steps(table, *between) for table in tables]
         return [table for table in tables if len(table)]
+
+    def step_stretches(
+        self,
+        run_id: str,
+        metrics: Collection[str],
+        *,
+        points: int,
+        sources: Collection[str] | None = None,
+        ranks: Collection[int] | None = None,
+        between: tuple[int, int] | None = None,
+    ) -> list[StepStretches]:
+        tables = self.steps(run_id, sources=sources, ranks=ranks, metrics=metrics, between=between)
+        return [
+            coarse.step_stretches(table, metric, points)
+            for table in tables
+            for metric in sorted(table.columns)
+        ]
 
     def step_statistics(self, run_id: str) -> list[StepStatistics]:
         return [stepcolumns.summary(table) for table in self._step_tables(run_id)]

@@ -14,10 +14,13 @@ import apsw
 import msgspec
 
 from jobmeter.errors import StoreError
+from jobmeter.model.query import Facet, RunPage, RunQuery, Total
 from jobmeter.model.run import Run, Status, Value
 from jobmeter.model.steps import StepTable
+from jobmeter.model.stretches import StepStretches, Stretches
 from jobmeter.model.view import Event, Process, Series, Window
 from jobmeter.stores import (
+    MOST_FACETS,
     Batch,
     BusyError,
     DamagedError,
@@ -26,16 +29,20 @@ from jobmeter.stores import (
     Statistics,
     StepStatistics,
     StoredReport,
+    coarse,
     codec,
     columns,
     documents,
     files,
+    listed,
     migrate,
+    paging,
     points,
     rows,
     seen,
     sqlite_points,
     sqlite_steps,
+    statements,
     stepchunks,
     stepcolumns,
 )
@@ -54,70 +61,6 @@ _OPERATION = (
 )
 _DAMAGED_PAGE = (apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS)
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.MismatchError, apsw.FormatError)
-
-_RUN_PUT = """INSERT INTO run
-        (run_id, job_id, status, started_at, final, fields, brief, detail, job_key)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (run_id) DO UPDATE SET job_id = excluded.job_id, status = excluded.status,
-        started_at = excluded.started_at, final = excluded.final, job_key = excluded.job_key,
-        fields = excluded.fields, brief = excluded.brief, detail = excluded.detail"""
-_RUN_IDS = "SELECT run_id FROM run"
-_RUN_UNFINISHED = "SELECT run_id, status FROM run WHERE final = 0 ORDER BY run_id"
-_RUN_BRIEFS = """SELECT brief FROM run
-    ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT ?"""
-_RUN_FIELDS = """SELECT run_id, fields FROM run
-    ORDER BY started_at DESC NULLS LAST, run_id DESC"""
-_RUN_SUMMARIES = "SELECT run_id, brief FROM run"
-_RUN_ONE = "SELECT brief, detail FROM run WHERE run_id = ?"
-_RUN_PREFIX = """SELECT run_id FROM run WHERE substr(run_id, 1, length(?1)) = ?1
-    ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT ?2"""
-_RUN_OF_JOB = """SELECT run_id FROM run WHERE job_id = ?
-    ORDER BY started_at DESC NULLS LAST, run_id DESC"""
-_RUN_OF_KEY = """SELECT run_id FROM run WHERE job_key = ? AND job_key <> ''
-    ORDER BY started_at DESC NULLS LAST, run_id DESC"""
-_REPORT_READ = "SELECT rules, inputs, document FROM report WHERE run_id = ?"
-_REPORT_PUT = """INSERT INTO report (run_id, rules, inputs, document) VALUES (?, ?, ?, ?)
-    ON CONFLICT (run_id) DO UPDATE SET
-        rules = excluded.rules, inputs = excluded.inputs, document = excluded.document"""
-_SOURCE_READ = "SELECT file, byte_offset, bad_lines, state FROM source WHERE run_id = ?"
-_SOURCE_PUT = """INSERT INTO source (run_id, file, byte_offset, bad_lines, state) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (run_id, file) DO UPDATE SET
-        byte_offset = excluded.byte_offset, bad_lines = excluded.bad_lines, state = excluded.state"""
-_EVENT_LAST = "SELECT coalesce(max(sequence), 0) FROM event WHERE run_id = ?"
-_EVENT_ADD = "INSERT INTO event (run_id, sequence, timestamp, type, document) VALUES (?, ?, ?, ?, ?)"
-_EVENT_READ = "SELECT document FROM event WHERE run_id = ? ORDER BY sequence"
-_PROCESS_ADD = """INSERT INTO process (run_id, instance, pid, windows, first_seen, last_seen, command,
-        cpu_seconds, peak_rss_bytes, read_bytes, write_bytes, rank, role, world_size)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (run_id, instance) DO UPDATE SET
-        windows = windows + excluded.windows,
-        first_seen = min(first_seen, excluded.first_seen),
-        last_seen = max(last_seen, excluded.last_seen),
-        command = coalesce(excluded.command, command),
-        cpu_seconds = coalesce(cpu_seconds + excluded.cpu_seconds, cpu_seconds, excluded.cpu_seconds),
-        peak_rss_bytes = coalesce(max(peak_rss_bytes, excluded.peak_rss_bytes),
-                                  peak_rss_bytes, excluded.peak_rss_bytes),
-        read_bytes = coalesce(read_bytes + excluded.read_bytes, read_bytes, excluded.read_bytes),
-        write_bytes = coalesce(write_bytes + excluded.write_bytes, write_bytes, excluded.write_bytes),
-        rank = coalesce(excluded.rank, rank),
-        role = coalesce(excluded.role, role),
-        world_size = coalesce(excluded.world_size, world_size)"""
-_PROCESS_READ = """SELECT instance, windows, first_seen, last_seen, command, cpu_seconds, peak_rss_bytes,
-        read_bytes, write_bytes, rank, role, world_size
-    FROM process WHERE run_id = ?"""
-_PROCESS_RANKS = "SELECT DISTINCT rank, world_size FROM process WHERE run_id = ? AND rank IS NOT NULL"
-_FORGET = (
-    *sqlite_steps.FORGET,
-    "DELETE FROM chunk WHERE series_id IN (SELECT series_id FROM series WHERE run_id = ?)",
-    "DELETE FROM series WHERE run_id = ?",
-    "DELETE FROM axis WHERE run_id = ?",
-    "DELETE FROM tail WHERE run_id = ?",
-    "DELETE FROM process WHERE run_id = ?",
-    "DELETE FROM event WHERE run_id = ?",
-    "DELETE FROM report WHERE run_id = ?",
-    "DELETE FROM source WHERE run_id = ?",
-    "DELETE FROM run WHERE run_id = ?",
-)
 
 
 _Size = int | None
@@ -215,82 +158,107 @@ class SqliteStore:
             steps = stepcolumns.streams(batch.steps)
             stepchunks.StepWriter(self._steps(run_id)).add(steps, final=batch.final)
             self._connection.executemany(
-                _SOURCE_PUT,
+                statements.SOURCE_PUT,
                 [(run_id, file, at.offset, at.bad_lines, at.state) for file, at in batch.until.items()],
             )
         return True
 
     def _put_run(self, batch: Batch) -> None:
-        run = batch.run
-        brief, fields = documents.encode_brief(run), documents.encode(dict(batch.fields))
+        run, known = batch.run, paging.tidied(batch.fields)
+        brief, fields = documents.encode_brief(run), documents.encode(known)
         texts = (documents.clean(run.run_id), documents.clean(run.job_id), run.status.value)
         detail, job_key = documents.encode_detail(run), documents.clean(batch.job_key)
         row = (*texts, run.started_at, batch.final, fields, brief, detail, job_key)
-        self._connection.execute(_RUN_PUT, row)
+        self._connection.execute(statements.RUN_PUT, row)
+        listed.put(self._connection, batch, known)
 
     def _add_events(self, run_id: str, events: Collection[Event]) -> None:
         if not events:
             return
-        ((last,),) = self._select(_EVENT_LAST, (run_id,), list[tuple[int]])
+        ((last,),) = self._select(statements.EVENT_LAST, (run_id,), list[tuple[int]])
         added = [
             (run_id, last + number, event.timestamp, documents.clean(event.type), documents.encode(event))
             for number, event in enumerate(events, 1)
         ]
-        self._connection.executemany(_EVENT_ADD, added)
+        self._connection.executemany(statements.EVENT_ADD, added)
 
     def _add_processes(self, run: Run, windows: Sequence[Window]) -> None:
         found = seen.fold(windows, seen.counted_tool(run, windows))
         added = [(run.run_id, name, seen.pid_of(name), *astuple(row)) for name, row in found.items()]
-        self._connection.executemany(_PROCESS_ADD, added)
+        self._connection.executemany(statements.PROCESS_ADD, added)
 
     def forget(self, run_id: str) -> None:
         with self._transaction():
-            for statement in _FORGET:
+            for statement in statements.FORGET:
                 self._connection.execute(statement, (run_id,))
 
     def run_ids(self) -> set[str]:
         with self._guard():
-            return {run_id for (run_id,) in self._select(_RUN_IDS, (), list[tuple[str]])}
+            return {run_id for (run_id,) in self._select(statements.RUN_IDS, (), list[tuple[str]])}
 
     def unfinished(self) -> dict[str, Status]:
         with self._guard():
-            return dict(self._select(_RUN_UNFINISHED, (), list[tuple[str, Status]]))
+            return dict(self._select(statements.RUN_UNFINISHED, (), list[tuple[str, Status]]))
 
     def positions(self, run_id: str) -> dict[str, Position]:
         with self._guard():
             return self._positions(run_id)
 
     def _positions(self, run_id: str) -> dict[str, Position]:
-        found = self._select(_SOURCE_READ, (run_id,), list[tuple[str, int, int, str]])
+        found = self._select(statements.SOURCE_READ, (run_id,), list[tuple[str, int, int, str]])
         return {file: Position(offset, bad_lines, state) for file, offset, bad_lines, state in found}
 
     def set_position(self, name: str, file: str, position: Position) -> None:
         with self._transaction():
-            self._connection.execute(_SOURCE_PUT, (name, file, *astuple(position)))
+            self._connection.execute(statements.SOURCE_PUT, (name, file, *astuple(position)))
 
     def briefs(self, *, limit: int | None = None) -> list[Run]:
         with self._guard():
-            found = self._select(_RUN_BRIEFS, (-1 if limit is None else limit,), list[tuple[bytes]])
+            found = self._select(statements.RUN_BRIEFS, (-1 if limit is None else limit,), list[tuple[bytes]])
             return [documents.decode_brief(brief) for (brief,) in found]
+
+    def page(self, query: RunQuery) -> RunPage:
+        with self._guard(), self._snapshot():
+            return listed.Lists(self._connection).page(query)
+
+    def count(self, query: RunQuery) -> int:
+        with self._guard():
+            return listed.Lists(self._connection).count(query)
+
+    def facets(
+        self, query: RunQuery, names: Collection[str], *, least: int = 1, most: int | None = MOST_FACETS
+    ) -> dict[str, list[Facet]]:
+        with self._guard(), self._snapshot():
+            return listed.Lists(self._connection).facets(query, names, least=least, most=most)
+
+    def totals(self, query: RunQuery, names: Collection[str]) -> dict[str, Total]:
+        with self._guard():
+            return listed.Lists(self._connection).totals(query, names)
+
+    def values(self, query: RunQuery, names: Sequence[str]) -> list[tuple[object, ...]]:
+        with self._guard(), self._snapshot():
+            return listed.Lists(self._connection).values(query, names)
 
     def fields(self) -> Iterator[tuple[str, dict[str, object]]]:
         with self._guard():
-            for run_id, fields in self._select(_RUN_FIELDS, (), list[tuple[str, bytes]]):
-                yield run_id, documents.decode_mapping(fields)
+            found = self._select(statements.RUN_FIELDS, (), list[tuple[str, bytes, str | None]])
+            for run_id, fields, cause in found:
+                known = documents.decode_mapping(fields)
+                yield run_id, known if cause is None else known | {"cause": cause}
 
     def summaries(self) -> dict[str, dict[str, Value]]:
         with self._guard():
-            found = self._select(_RUN_SUMMARIES, (), list[tuple[str, bytes]])
+            found = self._select(statements.RUN_SUMMARIES, (), list[tuple[str, bytes]])
             return {run_id: documents.decode_summary(brief) for run_id, brief in found}
 
     def brief(self, run_id: str) -> Run | None:
         with self._guard():
-            found = self._select(_RUN_ONE, (run_id,), list[tuple[bytes, bytes]])
+            found = self._select(statements.RUN_ONE, (run_id,), list[tuple[bytes, bytes]])
             return documents.decode_brief(found[0][0]) if found else None
 
     def run(self, run_id: str) -> Run | None:
         with self._guard():
-            found = self._select(_RUN_ONE, (run_id,), list[tuple[bytes, bytes]])
+            found = self._select(statements.RUN_ONE, (run_id,), list[tuple[bytes, bytes]])
             if not found:
                 return None
             brief, detail = found[0]
@@ -298,17 +266,17 @@ class SqliteStore:
 
     def with_prefix(self, prefix: str, limit: int) -> list[str]:
         with self._guard():
-            found = self._select(_RUN_PREFIX, (documents.clean(prefix), limit), list[tuple[str]])
+            found = self._select(statements.RUN_PREFIX, (documents.clean(prefix), limit), list[tuple[str]])
             return [run_id for (run_id,) in found]
 
     def of_job(self, job_id: str) -> list[str]:
         with self._guard():
-            found = self._select(_RUN_OF_JOB, (documents.clean(job_id),), list[tuple[str]])
+            found = self._select(statements.RUN_OF_JOB, (documents.clean(job_id),), list[tuple[str]])
             return [run_id for (run_id,) in found]
 
     def of_key(self, job_key: str) -> list[str]:
         with self._guard():
-            found = self._select(_RUN_OF_KEY, (documents.clean(job_key),), list[tuple[str]])
+            found = self._select(statements.RUN_OF_KEY, (documents.clean(job_key),), list[tuple[str]])
             return [run_id for (run_id,) in found]
 
     def series(
@@ -322,6 +290,18 @@ class SqliteStore:
         with self._guard(), self._snapshot():
             reader = points.PointReader(self._points(run_id))
             return reader.series(keys, counters, between or points.EVERYTHING)
+
+    def stretches(
+        self,
+        run_id: str,
+        keys: Collection[str] | None = None,
+        *,
+        points: int,
+        counters: Collection[str] = (),
+        between: tuple[float, float] | None = None,
+    ) -> list[Stretches]:
+        found = self.series(run_id, keys, counters=counters, between=between)
+        return [coarse.stretches((one.key, one.instance), coarse.pieces(one, points)) for one in found]
 
     def statistics(self, run_id: str) -> dict[tuple[str, str], Statistics]:
         with self._guard(), self._snapshot():
@@ -349,35 +329,53 @@ class SqliteStore:
             reader = stepchunks.StepReader(self._steps(run_id))
             return reader.tables(sources, ranks, metrics, between)
 
+    def step_stretches(
+        self,
+        run_id: str,
+        metrics: Collection[str],
+        *,
+        points: int,
+        sources: Collection[str] | None = None,
+        ranks: Collection[int] | None = None,
+        between: tuple[int, int] | None = None,
+    ) -> list[StepStretches]:
+        tables = self.steps(run_id, sources=sources, ranks=ranks, metrics=metrics, between=between)
+        return [
+            coarse.step_stretches(table, metric, points)
+            for table in tables
+            for metric in sorted(table.columns)
+        ]
+
     def step_statistics(self, run_id: str) -> list[StepStatistics]:
         with self._guard(), self._snapshot():
             return stepchunks.StepReader(self._steps(run_id)).statistics()
 
     def events(self, run_id: str) -> list[Event]:
         with self._guard():
-            found = self._select(_EVENT_READ, (run_id,), list[tuple[bytes]])
+            found = self._select(statements.EVENT_READ, (run_id,), list[tuple[bytes]])
             return [documents.decode_event(document) for (document,) in found]
 
     def processes(self, run_id: str) -> list[Process]:
         with self._guard():
-            found = self._select(_PROCESS_READ, (run_id,), list[_ProcessRow])
+            found = self._select(statements.PROCESS_READ, (run_id,), list[_ProcessRow])
             return seen.rows({row[0]: seen.Seen(*row[1:]) for row in found})
 
     def ranks(self, run_id: str) -> Ranks:
         with self._guard():
-            return seen.ranks(self._select(_PROCESS_RANKS, (run_id,), list[tuple[int, int | None]]))
+            return seen.ranks(self._select(statements.PROCESS_RANKS, (run_id,), list[tuple[int, int | None]]))
 
     def report(self, run_id: str) -> StoredReport | None:
         with self._guard():
-            for rules, inputs, document in self._select(
-                _REPORT_READ, (run_id,), list[tuple[str, str, bytes]]
-            ):
-                return StoredReport(rules=rules, inputs=inputs, document=document)
+            kind = list[tuple[str, str, bytes, str]]
+            for rules, inputs, document, cause in self._select(statements.REPORT_READ, (run_id,), kind):
+                return StoredReport(rules=rules, inputs=inputs, document=document, cause=cause)
             return None
 
     def put_report(self, run_id: str, report: StoredReport) -> None:
         with self._transaction():
-            self._connection.execute(_REPORT_PUT, (run_id, report.rules, report.inputs, report.document))
+            row = (run_id, report.rules, report.inputs, report.document, documents.clean(report.cause))
+            self._connection.execute(statements.REPORT_PUT, row)
+            listed.put_cause(self._connection, run_id, report.cause)
 
     def close(self) -> None:
         self._connection.close()

@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmeter.errors import UsageError
+from jobmeter.model.quantities import Moment
+from jobmeter.model.query import All, Compare, Either, Field, Filter, Not, Op, Word
 from jobmeter.service import comparisons, fields, filters
-from jobmeter.service.comparisons import Compare, Op
-from jobmeter.service.filters import All, Either, Filter, Not, Word
-from jobmeter.service.quantities import Moment
 
 pytestmark = pytest.mark.usefixtures("utc")
 
@@ -193,7 +192,7 @@ def test_brackets_bind_tighter_than_and_and_and_tighter_than_or() -> None:
 
 def test_a_percentage_of_memory_is_a_share_of_the_limit() -> None:
     assert filters.parse("memory_peak>90%", now=NOW) == Compare(
-        "memory_peak", Op.GT, "90%", Moment(90, 90), "memory_limit"
+        Field("memory_peak"), Op.GT, "90%", Moment(90, 90), "memory_limit"
     )
 
 

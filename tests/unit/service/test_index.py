@@ -259,7 +259,7 @@ def test_an_index_of_a_newer_version_is_read_and_left_alone(home: Path, path: Pa
         opened.refresh()
         assert opened.ask(lambda store: store.briefs()) == before["briefs"]
     assert len(warnings) == 1
-    assert "has schema 99, this jobmeter knows 4: it is read as it is" in warnings[0]
+    assert "has schema 99, this jobmeter knows 5: it is read as it is" in warnings[0]
 
 
 def test_a_run_indexed_before_a_field_was_known_gets_it(home: Path, path: Path) -> None:

@@ -4,7 +4,9 @@ from pathlib import Path
 import apsw
 import pytest
 
+from jobmeter.model.query import Facet, RunQuery
 from jobmeter.model.run import Run, Status
+from jobmeter.service import filters
 from jobmeter.stores import Position, ReadOnlyError, checksums, migrate, sqlite
 
 TABLES = {
@@ -26,6 +28,7 @@ TABLES = {
 }
 TABLES[3] = TABLES[2]
 TABLES[4] = sorted([*TABLES[3], "report"])
+TABLES[5] = sorted([*TABLES[4], "listed", "run_tag"])
 """By version: the tables an index of that version has; every version stays here."""
 
 
@@ -71,6 +74,32 @@ def test_runs_indexed_before_there_were_steps_are_looked_at_once_more(tmp_path: 
     store.close()
 
 
+def test_runs_of_an_older_index_are_listed_filtered_and_counted_before_they_are_looked_at(
+    tmp_path: Path,
+) -> None:
+    connection = apsw.Connection(str(tmp_path / "index.db"), vfs=checksums.vfs())
+    for number, file in migrate.steps():
+        if number <= 4:
+            connection.execute(file.read_text())
+    connection.pragma("user_version", 4)
+    fields = b'{"id":"R1","name":"Night","project":"p","wall":2.5,"steps.count":7,"tag.team":"sound","exit_code":3}'
+    brief = b'{"run_id":"R1","job_id":"R1","status":"completed","command":["make"],"started_at":5.0}'
+    detail = zlib.compress(b'{"definitions":[],"context":{}}')
+    connection.execute(
+        "INSERT INTO run VALUES ('R1', 'R1', 'completed', 5.0, 1, ?, ?, ?, '')", (fields, brief, detail)
+    )
+    connection.close()
+    store = sqlite.open_store(tmp_path / "index.db")
+    where = filters.parse("name~night and wall>2 and tag.team=sound and steps.count=7 and id~r1", now=0.0)
+    assert [run.run_id for run in store.page(RunQuery(where=where)).runs] == ["R1"]
+    assert store.facets(RunQuery(), ["project", "tag"]) == {
+        "project": [Facet("p", 1)],
+        "tag": [Facet("team=sound", 1)],
+    }
+    assert store.unfinished() == {"R1": Status.COMPLETED}
+    store.close()
+
+
 def test_numbers_of_schema_changes_have_no_gap() -> None:
     assert [number for number, _ in migrate.steps()] == list(range(1, max(TABLES) + 1))
 
@@ -99,7 +128,7 @@ def test_a_newer_index_is_not_written(tmp_path: Path) -> None:
     connection.pragma("user_version", 7)
     connection.close()
     store = sqlite.open_store(path)
-    with pytest.raises(ReadOnlyError, match="has schema 7, this jobmeter knows 4"), store.writing(1):
+    with pytest.raises(ReadOnlyError, match="has schema 7, this jobmeter knows 5"), store.writing(1):
         store.forget("x")
     store.close()
 

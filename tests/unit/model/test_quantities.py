@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from jobmeter.service import quantities
-from jobmeter.service.quantities import Dimension, Moment, Quantity
+from jobmeter.model import quantities
+from jobmeter.model.quantities import Dimension, Moment, Quantity
 
 NOW = 1_800_000_000.0
 
