@@ -25,11 +25,16 @@ STATEMENT_SECONDS = 30
 LOCK_SECONDS = 10
 """How long a batch waits for another server that adds to the same run."""
 _MOST_CONNECTIONS = 10
-_SETTINGS = f"""SELECT set_config('search_path', '{SCHEMA}', false),
-    set_config('statement_timeout', '{STATEMENT_SECONDS}s', false),
-    set_config('lock_timeout', '{LOCK_SECONDS}s', false),
-    set_config('idle_in_transaction_session_timeout', '5min', false),
-    set_config('jit', 'off', false)"""
+_SETTINGS = {
+    "search_path": SCHEMA,
+    "statement_timeout": f"{STATEMENT_SECONDS}s",
+    "lock_timeout": f"{LOCK_SECONDS}s",
+    "idle_in_transaction_session_timeout": "5min",
+    "jit": "off",
+    # a batch that a crash of the database takes back is found again by the next look at its folder
+    "synchronous_commit": "off",
+}
+"""Of every session, unless the URL's own options say otherwise."""
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _AWAY = (
     errors.AdminShutdown,
@@ -132,7 +137,7 @@ class Link:
         except errors.LockNotAvailable:
             raise BusyError(f"{self.shown} is locked by another process") from None
         except errors.QueryCanceled:
-            raise StoreError(f"{self.shown} took longer than {STATEMENT_SECONDS} s for an answer") from None
+            raise StoreError(f"{self.shown} took too long for an answer and was stopped") from None
         except psycopg_pool.PoolTimeout:
             raise self._unreachable() from None
         except psycopg_pool.PoolClosed:
@@ -170,8 +175,14 @@ class Link:
         return StoreError(f"{self.shown} cannot be used: {_sentence(error)}")
 
     def _refused(self, message: str) -> StoreError:
-        lines = [line.rpartition("FATAL:")[2].strip() for line in message.splitlines() if line.strip()]
-        reason = lines[-1].removeprefix("connection failed: ") if lines else "no reason given"
+        # a line that is set in is the library's advice
+        lines = [line for line in message.splitlines() if line.strip() and not line.startswith("\t")]
+        last = (
+            lines[-1].rpartition("FATAL:")[2].rpartition("failed: ")[2].strip()
+            if lines
+            else "no reason given"
+        )
+        reason = last[:1].lower() + last[1:]
         known = next((kind for kind in _REFUSALS if kind in message), None)
         if known is None:
             return StoreError(f"cannot connect to {self.shown}: {reason}", hint=_REACHABLE)
@@ -217,6 +228,8 @@ def read_url(url: str) -> str:
     given.setdefault("keepalives_interval", 5)
     given.setdefault("keepalives_count", 3)
     given["client_encoding"] = "UTF8"
+    settings = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
+    given["options"] = f"{settings} {given.get('options') or ''}".rstrip()
     return conninfo.make_conninfo("", **given)
 
 
@@ -233,7 +246,6 @@ def shown(info: str) -> str:
 
 def _configure(connection: Connection) -> None:
     postgres_types.register(connection.adapters)
-    connection.execute(_SETTINGS)
 
 
 def _sentence(error: psycopg.Error) -> str:

@@ -78,9 +78,9 @@ def add(connection: Connection, batch: Batch, origin: str) -> bool:
     known = positions(connection, run_id)
     if any(known.get(file, Position(0)) != since for file, since in batch.since.items()):
         return False
-    if not batch.final:
-        # the next look at the folder finds what a crash of the database takes back
-        connection.execute("SET LOCAL synchronous_commit = off")
+    if batch.final:
+        # an ended run is never looked at again
+        connection.execute("SET LOCAL synchronous_commit = on")
     run_no = _put_run(connection, batch, origin)
     _add_events(connection, run_no, batch.events)
     job, instances = columns.split(batch.windows)
