@@ -24,7 +24,7 @@ READ, ADMIN = {"needs": "read"}, {"needs": "admin"}
 
 _FRESH = {"Cache-Control": "private, no-cache"}
 """Browsers keep the answer and ask whether it still holds."""
-_REASONS = {
+REASONS = {
     400: "A parameter or the body cannot be used; `detail` says which and why.",
     401: "There is no token, or it is unknown.",
     403: "The token may not do that, or the request comes from a page of another site.",
@@ -39,7 +39,7 @@ def refusals(*statuses: int) -> dict[int, ResponseSpec]:
     """Describe how a route may refuse, as problem documents."""
     return {
         status: ResponseSpec(
-            Problem, generate_examples=False, description=_REASONS[status], media_type=problems.MEDIA_TYPE
+            Problem, generate_examples=False, description=REASONS[status], media_type=problems.MEDIA_TYPE
         )
         for status in statuses
     }

@@ -60,4 +60,5 @@ def _openapi() -> OpenAPIConfig:
         render_plugins=[JsonRenderPlugin()],
         components=Components(security_schemes=_SECURITY),
         security=[{"token": []}],
+        use_handler_docstrings=True,
     )

@@ -8,6 +8,7 @@ from litestar.datastructures import State
 
 import jobmeter
 from jobmeter.service.serving import Server
+from jobmeter.web import api_document
 
 _READ = {"needs": "read"}
 
@@ -40,13 +41,13 @@ def shell() -> str:
 @get("/openapi.json", opt=_READ, include_in_schema=False, sync_to_thread=False)
 def openapi(request: Request[object, object, State]) -> dict[str, object]:
     """Give the description of the API."""
-    return request.app.openapi_schema.to_schema()
+    return api_document.of(request.app)
 
 
 @get("/docs", media_type=MediaType.HTML, opt=_READ, include_in_schema=False, sync_to_thread=False)
 def docs(request: Request[object, object, State]) -> str:
     """List the routes as a plain page: nothing of it comes from elsewhere."""
-    paths = request.app.openapi_schema.to_schema().get("paths", {})
+    paths = api_document.of(request.app).get("paths", {})
     rows = "".join(
         f"<tr><td>{escape(method.upper())}</td><td><code>{escape(path)}</code></td>"
         f"<td>{escape(str(operation.get('summary') or ''))}</td></tr>"
