@@ -13,6 +13,7 @@ from jobmeter import stores
 from jobmeter.model.run import Run, Status
 from jobmeter.model.steps import Number, Step, StepTable
 from jobmeter.stores import Batch, MetricStatistics, Pace, Position, StepStatistics, Store, memory, sqlite
+from support import stored
 
 RUN_ID = "20261115T095001Z-7f3a9c"
 FILE = "steps.jsonl"
@@ -20,9 +21,8 @@ FILE = "steps.jsonl"
 
 @pytest.fixture(params=sorted(stores.ALL))
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    opened = stores.load(request.param).open_store(tmp_path / "index.db")
-    yield opened
-    opened.close()
+    with stored.opened(request.param, tmp_path) as opened:
+        yield opened
 
 
 def batch(

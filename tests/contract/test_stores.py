@@ -15,7 +15,7 @@ from jobmeter.model.run import Run, Status
 from jobmeter.model.view import Event, Process, Window
 from jobmeter.runfolder import reader
 from jobmeter.stores import Batch, Position, Ranks, Store, StoredReport, memory
-from support import folders
+from support import folders, stored
 
 RUN_ID = folders.RUN_ID
 COUNTERS = frozenset(("wait_cputime", "proc_cputime"))
@@ -23,9 +23,8 @@ COUNTERS = frozenset(("wait_cputime", "proc_cputime"))
 
 @pytest.fixture(params=sorted(stores.ALL))
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    opened = stores.load(request.param).open_store(tmp_path / "index.db")
-    yield opened
-    opened.close()
+    with stored.opened(request.param, tmp_path) as opened:
+        yield opened
 
 
 def make_run(run_id: str = RUN_ID, **changes: object) -> Run:
