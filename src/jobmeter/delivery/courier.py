@@ -1,0 +1,110 @@
+"""Carries messages out of an outbox, in a thread of its own: a receiver that hangs holds up nobody but its channel's
+next message.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from jobmeter.delivery import channels
+from jobmeter.delivery.channels import Channel
+from jobmeter.delivery.outbox import Message, Outbox, Waiting
+from jobmeter.delivery.webhooks import Outcome
+from jobmeter.model.alert import Notice
+
+LOOK_SECONDS = 0.5
+_GONE = Outcome(is_delivered=False, sentence="the config has no channel of this name any more")
+
+
+class Courier:
+    """Takes changes in from any thread and sends them from its own."""
+
+    def __init__(
+        self,
+        known: Mapping[str, Channel],
+        kept: Waiting | None,
+        *,
+        keep: Callable[[], None],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`keep` is called before and after every attempt: what `kept` gives must then be stored."""
+        self._channels = dict(known)
+        self._outbox = Outbox(self._channels, kept)
+        self._keep = keep
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to send."""
+        self._thread = threading.Thread(target=self._carry, name="jobmeter-courier", daemon=True)
+        self._thread.start()
+
+    def stop(self, seconds: float = 2.0) -> None:
+        """End after the message that is under way; what waits is kept."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def use(self, known: Mapping[str, Channel]) -> None:
+        """Send through these channels from now on."""
+        with self._lock:
+            self._channels.clear()
+            self._channels.update(known)
+
+    def add(self, told: Iterable[tuple[Notice, Iterable[str]]]) -> None:
+        """Take changes in, each with the names of its channels."""
+        with self._lock:
+            for notice, names in told:
+                self._outbox.add(notice, names, self._clock())
+
+    def hasten(self) -> None:
+        """Send what waits for company."""
+        with self._lock:
+            self._outbox.hasten(self._clock())
+        self._wake.set()
+
+    def give_up(self, reason: str) -> None:
+        """Count what still waits as not delivered."""
+        with self._lock:
+            self._outbox.give_up(reason)
+
+    def is_empty(self) -> bool:
+        """Say whether nothing waits."""
+        with self._lock:
+            return self._outbox.is_empty()
+
+    def kept(self) -> Waiting:
+        """Give what must be remembered."""
+        with self._lock:
+            return self._outbox.kept()
+
+    def turn(self) -> int:
+        """Send what is due; give how many messages that were."""
+        with self._lock:
+            due = self._outbox.take_due(self._clock())
+        if due:
+            self._keep()
+        for message in due:
+            outcome = self._send(message)
+            with self._lock:
+                # jitter needs no secrecy
+                self._outbox.settle(message, outcome, self._clock(), chance=random.random())  # noqa: S311
+            self._keep()
+        return len(due)
+
+    def _send(self, message: Message) -> Outcome:
+        channel = self._channels.get(message.channel)
+        if channel is None:
+            return _GONE
+        return channels.deliver(channel, message.notices, message_id=message.id, now=self._clock())
+
+    def _carry(self) -> None:
+        while not self._stopping.is_set():
+            self.turn()
+            self._wake.wait(LOOK_SECONDS)
+            self._wake.clear()

@@ -1,0 +1,330 @@
+"""Alerts of a server: every run that changed is held against the rules, in a thread of its own.
+
+The keeper only says which runs changed. One run is looked at every two seconds at most, and all of them together
+cost a tenth of a core at most: with very many runs each is looked at less often. A run that its own follower
+watches (`alert_follow`) is left to it, and what it says is shown.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from jobmeter.delivery.courier import Courier
+from jobmeter.delivery.outbox import Message
+from jobmeter.errors import JobmeterError
+from jobmeter.model import sync
+from jobmeter.model.alert import Budget, Per, RunBook
+from jobmeter.model.report import Report
+from jobmeter.model.run import LIVE, Run
+from jobmeter.service import (
+    alert_budgets,
+    alert_desk,
+    alert_follow,
+    alert_settings,
+    alert_signs,
+    alert_watch,
+    analysis,
+    keeping,
+    notices,
+)
+from jobmeter.service.alert_records import AlertRecords
+from jobmeter.service.alert_silences import Silences
+from jobmeter.stores import Store
+from jobmeter.stores.server_db import ServerDb
+
+Reading = Callable[[], AbstractContextManager[Store]]
+
+TICK_SECONDS = 0.5
+LOOK_SECONDS = 2.0
+"""Between two looks at one run."""
+_SHARE = 0.1
+"""Of one core."""
+_SETTINGS_SECONDS, _LOOKED_SECONDS, _HOME_SECONDS = 10.0, 60.0, 60.0
+_ANALYSE_SHARE = 0.05
+_LATELY_SECONDS = 86_400.0
+_NEWEST_RUNS = 1000
+HOME = "@home"
+"""The book of what is about all runs together."""
+
+
+class ServerAlerts:
+    """Holds the runs of a server against the rules of its home."""
+
+    def __init__(
+        self,
+        home: str,
+        db: ServerDb,
+        read: Reading,
+        *,
+        touch: Callable[[str], None],
+        warn: notices.Warn = notices.to_stderr,
+    ) -> None:
+        self._home = home
+        self._read = read
+        self._touch = touch
+        self._warn = warn
+        self.records = AlertRecords(db)
+        self.settings = self._load()
+        self._stamp = self._file_stamps()
+        self._watcher = alert_watch.Watcher(self.settings.rules, now=time.time())
+        self._silences = Silences(home)
+        self._events = alert_desk.EventWriter(home)
+        self._ledger = alert_budgets.Ledger()
+        self._courier = Courier(self.settings.channels, self.records.waiting(), keep=self._keep_waiting)
+        self._lock = threading.Lock()
+        self._changed: dict[str, None] = {}
+        self._books: dict[str, RunBook] = {}
+        self._held: dict[str, int] = {}
+        self._looked: dict[str, float] = {}
+        self._cost_seconds = 0.0
+        self._next: dict[str, float] = {}
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="jobmeter-alerts", daemon=True)
+
+    def observe(self, store: Store, changes: Sequence[keeping.Changed]) -> None:
+        """Take in which runs changed; called by the keeper, which is not held up."""
+        del store
+        with self._lock:
+            self._changed |= dict.fromkeys(
+                one.run_id for one in changes if one.change is not keeping.Change.GONE
+            )
+        for one in changes:
+            if one.change is keeping.Change.GONE:
+                self._drop(one.run_id)
+
+    def start(self) -> None:
+        """Begin to watch and to tell."""
+        self._courier.start()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the run that is looked at; what waits is kept."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(10.0)
+        self._courier.stop()
+        for fd in self._held.values():
+            os.close(fd)
+        self._held.clear()
+
+    def messages(self) -> tuple[Message, ...]:
+        """List what waits to be told and what could not be."""
+        return self._courier.kept().messages
+
+    def _watch(self) -> None:
+        said = ""
+        self._begin_safely()
+        while not self._stopping.wait(TICK_SECONDS):
+            try:
+                self.tick(time.time())
+                said = ""
+            except Exception as error:  # noqa: BLE001  # a fault with one run must not end the watch over all
+                sentence = f"alerts are not watched for: {type(error).__name__}: {error}"
+                if sentence != said:
+                    self._warn(sentence)
+                said = sentence
+
+    def _begin_safely(self) -> None:
+        try:
+            self._begin(time.time())
+        except JobmeterError as error:
+            self._warn(f"what ended while the server was down raises no alerts: {error}")
+
+    def _begin(self, now: float) -> None:
+        """Take up the runs that go on, and those that ended while nobody looked."""
+        since = self.records.looked_at()
+        with self._read() as store:
+            ids = [run_id for run_id, status in store.unfinished().items() if status in LIVE]
+            if since is not None:
+                newest = store.briefs(limit=_NEWEST_RUNS)
+                ids += [run.run_id for run in newest if run.ended_at is not None and run.ended_at >= since]
+        ids += [book.run_id for book in self.records.books() if not book.is_done and book.run_id != HOME]
+        with self._lock:
+            self._changed |= dict.fromkeys(ids)
+        self.records.keep_looked_at(now)
+
+    def tick(self, now: float) -> None:
+        """Look at the runs whose turn it is."""
+        self._reload(now)
+        for run_id in self._due():
+            if self._stopping.is_set():
+                return
+            begun = time.thread_time()
+            try:
+                self._look(run_id, now)
+            except OSError:
+                self._drop(run_id)  # its folder is gone, or cannot be read any more
+            self._looked[run_id] = time.monotonic()
+            self._cost_seconds += 0.1 * (time.thread_time() - begun - self._cost_seconds)
+        if self._is_time("looked", _LOOKED_SECONDS):
+            self.records.keep_looked_at(now)
+        if self._is_time(HOME, _HOME_SECONDS):
+            self._look_home(now)
+
+    def _due(self) -> list[str]:
+        """Choose the runs that changed or go on, and were not looked at for long enough."""
+        pause = max(LOOK_SECONDS, len(self._books) * self._cost_seconds / _SHARE)
+        now = time.monotonic()
+        with self._lock:
+            wanted = [*self._changed, *(run_id for run_id in self._books if run_id not in self._changed)]
+            due = [run_id for run_id in wanted if now - self._looked.get(run_id, -pause) >= pause]
+            for run_id in due:
+                self._changed.pop(run_id, None)
+        return due
+
+    def _look(self, run_id: str, now: float) -> None:
+        with self._read() as store:
+            run = store.run(run_id)
+            if run is None or run.folder is None:
+                self._drop(run_id)
+                return
+            folder = Path(run.folder)
+            book = self._book_of(run, folder, now)
+            if book is None:
+                return
+            scene = alert_watch.Scene(
+                store=store, run=run, folder=folder, now=now, analyst=lambda: self._analysed(store, run)
+            )
+            found, changes = self._watcher.look(scene, book)
+        found, told = alert_desk.tell(
+            run, found, changes, settings=self.settings, silences=self._silences, now=now
+        )
+        known = {one.name: one for one in found.standings}
+        if changes and self._events.write(folder, changes, known):
+            self._touch(run_id)
+        for change in changes:
+            self.records.note(change, job=alert_desk.notice_of(run, change).job)
+        self._courier.add(told)
+        if told:
+            self._keep_waiting()
+        self._remember(found, folder, changed=bool(changes or told))
+
+    def _remember(self, book: RunBook, folder: Path, *, changed: bool) -> None:
+        if book.is_done:
+            self.records.keep(book)
+            self._drop(book.run_id, folder)
+            return
+        self._books[book.run_id] = book
+        known = self.records.book(book.run_id)
+        # what only moves on within a state is worth no write
+        if changed or known is None or len(known.standings) != len(book.standings):
+            self.records.keep(book)
+
+    def _book_of(self, run: Run, folder: Path, now: float) -> RunBook | None:
+        """Give what is remembered of a run; None where it is not ours to watch."""
+        if run.run_id in self._books:
+            return self._books[run.run_id]
+        known = self.records.book(run.run_id)
+        if known is not None and known.is_done and run.status not in LIVE:
+            return None
+        if run.status not in LIVE and known is None and not _ended_lately(run, now):
+            return None
+        if not (folder / sync.MARKER).exists():
+            held = alert_follow.lock(folder)
+            remembered = alert_follow.read(folder)
+            if held is None or (remembered is not None and remembered.book.is_done):
+                self._mirror(remembered, held)
+                return None
+            self._held[run.run_id] = held
+            known = known if remembered is None else remembered.book
+        return known or RunBook(run_id=run.run_id, offset=alert_signs.beginning(folder))
+
+    def _mirror(self, remembered: alert_follow.Remembered | None, held: int | None) -> None:
+        """Show what a run's own follower says."""
+        if held is not None:
+            os.close(held)
+        if remembered is not None:
+            self.records.keep(remembered.book)
+
+    def _analysed(self, store: Store, run: Run) -> Report | None:
+        begun = time.monotonic()
+        if run.status in LIVE and begun < self._next.get("analysis", 0.0):
+            return None
+        _, report = analysis.of_run(store, run)
+        self._next["analysis"] = begun + max(1.0, (time.monotonic() - begun) / _ANALYSE_SHARE)
+        return report
+
+    def _look_home(self, now: float) -> None:
+        """Hold the sums of many runs against budgets."""
+        budgets = [
+            (rule, rule.condition)
+            for rule in self._watcher.rules.values()
+            if isinstance(rule.condition, Budget) and rule.condition.per is not Per.RUN
+        ]
+        if not budgets:
+            return
+        book = self.records.book(HOME) or RunBook(run_id=HOME)
+        looking = alert_watch.Looking(HOME, {one.name: one for one in book.standings})
+        with self._read() as store:
+            for rule, budget in budgets:
+                where = self._watcher.filter_of(rule)
+                looking.take(rule, self._ledger.signs(budget, store, where, now))
+        book = RunBook(run_id=HOME, standings=tuple(looking.standings.values()))
+        book, told = alert_desk.tell(
+            alert_watch.NO_RUN,
+            book,
+            looking.changes,
+            settings=self.settings,
+            silences=self._silences,
+            now=now,
+        )
+        for change in looking.changes:
+            self.records.note(change, job="")
+        self._courier.add(told)
+        if looking.changes:
+            self._keep_waiting()
+            self.records.keep(book)
+
+    def _drop(self, run_id: str, folder: Path | None = None) -> None:
+        self._books.pop(run_id, None)
+        self._looked.pop(run_id, None)
+        held = self._held.pop(run_id, None)
+        if held is not None:
+            os.close(held)
+        if folder is not None:
+            self._events.forget(folder)
+            (folder / alert_follow.LOCK).unlink(missing_ok=True)
+
+    def _load(self) -> alert_settings.AlertSettings:
+        return alert_settings.load(self._home, os.environ, self._home, now=time.time())
+
+    def _reload(self, now: float) -> None:
+        """Read the rules again where a file changed; what cannot be read leaves them as they were."""
+        if not self._is_time("settings", _SETTINGS_SECONDS):
+            return
+        stamp = self._file_stamps()
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self.settings = self._load()
+        except JobmeterError as error:
+            self._warn(f"the rules of alerts stay as they were: {error}")
+            return
+        self._watcher = alert_watch.Watcher(self.settings.rules, now=now)
+        self._courier.use(self.settings.channels)
+
+    def _file_stamps(self) -> list[tuple[str, int, int]]:
+        return alert_settings.stamps(self._home, os.environ, self._home)
+
+    def _is_time(self, what: str, seconds: float) -> bool:
+        now = time.monotonic()
+        if now < self._next.get(what, 0.0):
+            return False
+        self._next[what] = now + seconds
+        return True
+
+    def _keep_waiting(self) -> None:
+        self.records.keep_waiting(self._courier.kept())
+
+
+def _ended_lately(run: Run, now: float) -> bool:
+    return run.ended_at is not None and now - run.ended_at < _LATELY_SECONDS
+
+
+def firing(books: Iterable[RunBook], now: float) -> int:
+    """Count what fires now."""
+    return sum(one.state_at(now).value == "firing" for book in books for one in book.standings)
