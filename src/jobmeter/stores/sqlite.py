@@ -35,6 +35,7 @@ from jobmeter.stores import (
     documents,
     files,
     listed,
+    lists,
     migrate,
     paging,
     points,
@@ -219,25 +220,27 @@ class SqliteStore:
 
     def page(self, query: RunQuery) -> RunPage:
         with self._guard(), self._snapshot():
-            return listed.Lists(self._connection).page(query)
+            return lists.Lists(listed.SqliteAsker(self._connection)).page(query)
 
     def count(self, query: RunQuery) -> int:
         with self._guard():
-            return listed.Lists(self._connection).count(query)
+            return lists.Lists(listed.SqliteAsker(self._connection)).count(query)
 
     def facets(
         self, query: RunQuery, names: Collection[str], *, least: int = 1, most: int | None = MOST_FACETS
     ) -> dict[str, list[Facet]]:
         with self._guard(), self._snapshot():
-            return listed.Lists(self._connection).facets(query, names, least=least, most=most)
+            return lists.Lists(listed.SqliteAsker(self._connection)).facets(
+                query, names, least=least, most=most
+            )
 
     def totals(self, query: RunQuery, names: Collection[str]) -> dict[str, Total]:
         with self._guard():
-            return listed.Lists(self._connection).totals(query, names)
+            return lists.Lists(listed.SqliteAsker(self._connection)).totals(query, names)
 
     def values(self, query: RunQuery, names: Sequence[str]) -> list[tuple[object, ...]]:
         with self._guard(), self._snapshot():
-            return listed.Lists(self._connection).values(query, names)
+            return lists.Lists(listed.SqliteAsker(self._connection)).values(query, names)
 
     def fields(self) -> Iterator[tuple[str, dict[str, object]]]:
         with self._guard():
