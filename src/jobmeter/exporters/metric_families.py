@@ -40,8 +40,23 @@ SERIES = _gauge("export_series", "series of runs in this answer")
 SERIES_LEFT_OUT = _gauge("export_series_left_out", "series of runs that did not fit into this answer")
 RUNS_LEFT_OUT = _gauge("export_runs_left_out", "runs of which no series fitted into this answer")
 
+OUTLET_SAMPLES = Family(f"{PREFIX}outlet_samples", Type.COUNTER, "samples that a receiver took, by outlet")
+OUTLET_DROPPED = Family(
+    f"{PREFIX}outlet_dropped_samples", Type.COUNTER, "samples that were given up, by outlet and reason"
+)
+OUTLET_REQUESTS = Family(f"{PREFIX}outlet_requests", Type.COUNTER, "batches sent, by outlet")
+OUTLET_RETRIES = Family(
+    f"{PREFIX}outlet_retries", Type.COUNTER, "batches that were not taken at once, by outlet"
+)
+OUTLET_DELIVERED = _gauge(
+    "outlet_last_delivery_time_seconds", "when a receiver last took a batch, since the epoch"
+)
+
 OF_RUNS = (
     *(RUN_INFO, RUN_STATE, RUN_STARTED, RUN_ENDED, RUN_WALL, RUN_EXIT_CODE, RUN_SAMPLE_TIME),
     *(LIMIT_MEMORY, LIMIT_CPUS, *HEADLINES.values(), STEP, STEP_ROWS, STEP_TIME, STEP_VALUE),
 )
-OF_THE_SERVER = (BUILD, RUNS, SERIES, SERIES_LEFT_OUT, RUNS_LEFT_OUT)
+OF_THE_SERVER = (
+    *(BUILD, RUNS, SERIES, SERIES_LEFT_OUT, RUNS_LEFT_OUT),
+    *(OUTLET_SAMPLES, OUTLET_DROPPED, OUTLET_REQUESTS, OUTLET_RETRIES, OUTLET_DELIVERED),
+)

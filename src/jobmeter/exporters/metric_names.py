@@ -17,6 +17,8 @@ from jobmeter.model.run import Run
 PREFIX = "jobmeter_"
 MAX_LABEL_LETTERS = 200
 """Of one value: names are other people's text."""
+SUM_DIGITS = 6
+"""Counters are told to the microsecond: beyond that a sum depends on the order of adding, and must never fall."""
 _KEY_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 _LONGEST_KEY = 120
 

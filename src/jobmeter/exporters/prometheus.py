@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_SERIES = 50_000
 MAX_SERIES_OF_RUN = 2_000
-TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+TEXT_TYPE = "text/plain; version=0.0.4"
 OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 

@@ -1,0 +1,197 @@
+"""Prometheus remote write, version 1: protobuf messages of four kinds, packed with snappy, by POST.
+
+https://prometheus.io/docs/concepts/remote_write_spec/ . Receivers refuse a whole request for one bad sample (older
+than the newest of its series, older than an hour), so a refused request is sent again in halves until what is bad
+stands alone; only that is dropped. Wrong credentials or a wrong address drop nothing: samples wait in the store.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import jobmeter
+from jobmeter.delivery.pump import Outcome
+from jobmeter.delivery.samples import Points, Slice
+from jobmeter.exporters.metric_names import Labels, joined
+
+if TYPE_CHECKING:
+    import httpx
+
+STALE = struct.pack("<Q", 0x7FF0000000000002)
+"""The NaN by which Prometheus knows that a series is over."""
+TIMEOUT_SECONDS = 30.0
+MISCONFIGURED = frozenset((401, 403, 404, 405, 407))
+TOO_MANY = 429
+_HELD_ALREADY = ("out of order", "duplicate sample")
+_MAX_REASON_LETTERS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteWriteSettings:
+    """Where samples go, and as whom."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    labels: Labels = ()
+    """Added to every series: the cluster, the site."""
+    ca_file: str | None = None
+    interval_seconds: float = 15.0
+    max_age_seconds: float = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One series of a request."""
+
+    message: bytes
+    points: int
+
+
+def encode_request(series: Iterable[Encoded]) -> bytes:
+    """Put series together as one `WriteRequest`."""
+    return b"".join(b"\x0a" + _varint(len(one.message)) + one.message for one in series)
+
+
+def encode_batch(batch: Iterable[Slice], more: Labels = ()) -> list[Encoded]:
+    """Encode the series of a batch, each with its own samples in order."""
+    found: list[Encoded] = []
+    for part in batch:
+        found += [encode_series(points, more) for points in part.points]
+        ending = _sample(part.until.usage_ms, STALE)
+        for family, labels in part.over:
+            head = _labels(family.sample_name, joined(labels, more))
+            found.append(Encoded(head + ending, 1))
+    return found
+
+
+def encode_series(points: Points, more: Labels = ()) -> Encoded:
+    """Encode one series as a `TimeSeries`."""
+    head = _labels(points.family.sample_name, joined(points.labels, more))
+    samples = [
+        _sample(moment, struct.pack("<d", value))
+        for moment, value in zip(points.times_ms, points.values, strict=True)
+    ]
+    return Encoded(head + b"".join(samples), len(samples))
+
+
+def _labels(name: str, labels: Labels) -> bytes:
+    # receivers want them in order; `__name__` comes before every letter
+    return b"".join(_label(*pair) for pair in (("__name__", name), *labels))
+
+
+def _label(name: str, value: str) -> bytes:
+    message = _text(b"\x0a", name) + _text(b"\x12", value)
+    return b"\x0a" + _varint(len(message)) + message
+
+
+def _text(tag: bytes, text: str) -> bytes:
+    encoded = text.encode("utf-8", "replace")
+    return tag + _varint(len(encoded)) + encoded
+
+
+def _sample(moment_ms: int, value: bytes) -> bytes:
+    message = b"\x09" + value + b"\x10" + _varint(moment_ms)
+    return b"\x12" + _varint(len(message)) + message
+
+
+def _varint(number: int) -> bytes:
+    number &= 0xFFFFFFFFFFFFFFFF
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+@dataclass(slots=True)
+class _Work:
+    """What is left to send of a batch."""
+
+    batch: Sequence[Slice] | None = None
+    waiting: list[list[Encoded]] = field(default_factory=list)
+    dropped: int = 0
+    reason: str = ""
+
+
+class RemoteWrite:
+    """An outlet that speaks remote write."""
+
+    wants_story = False
+
+    def __init__(self, settings: RemoteWriteSettings) -> None:
+        import ssl
+
+        import httpx
+
+        self._settings = settings
+        self._work = _Work()
+        self._client = httpx.Client(
+            timeout=TIMEOUT_SECONDS,
+            follow_redirects=False,
+            verify=ssl.create_default_context(cafile=settings.ca_file),
+            headers={
+                **settings.headers,
+                "Content-Encoding": "snappy",
+                "Content-Type": "application/x-protobuf",
+                "User-Agent": f"jobmeter/{jobmeter.__version__}",
+                "X-Prometheus-Remote-Write-Version": "0.1.0",
+            },
+        )
+
+    def close(self) -> None:
+        """Give connections back."""
+        self._client.close()
+
+    def send(self, batch: Sequence[Slice], *, again: bool) -> Outcome:
+        """Send a batch; in halves where a part of it is refused."""
+        if self._work.batch is not batch:
+            series = encode_batch(batch, self._settings.labels)
+            self._work = _Work(batch, [series] if series else [])
+        work = self._work
+        while work.waiting:
+            part = work.waiting[-1]
+            outcome = self._post(part, again=again)
+            if not outcome.taken:
+                return outcome  # the next try goes on with what is left
+            work.waiting.pop()
+            if not outcome.dropped:
+                continue
+            work.reason = outcome.reason
+            if len(part) > 1:
+                middle = len(part) // 2
+                work.waiting += [part[middle:], part[:middle]]
+            else:
+                work.dropped += outcome.dropped
+        self._work = _Work()
+        return Outcome(taken=True, dropped=work.dropped, reason=work.reason)
+
+    def _post(self, series: Sequence[Encoded], *, again: bool) -> Outcome:
+        import cramjam
+        import httpx
+
+        body = bytes(cramjam.snappy.compress_raw(encode_request(series)))
+        try:
+            answer = self._client.post(self._settings.url, content=body)
+        except httpx.TransportError as error:
+            return Outcome(taken=False, reason=f"{type(error).__name__}: {error}"[:_MAX_REASON_LETTERS])
+        if answer.is_success:
+            return Outcome(taken=True)
+        said = " ".join(answer.text.split())[:_MAX_REASON_LETTERS]
+        reason = f"{answer.status_code} {said}"
+        if (
+            answer.status_code == TOO_MANY
+            or answer.status_code in MISCONFIGURED
+            or not answer.is_client_error
+        ):
+            return Outcome(taken=False, reason=reason, retry_seconds=_retry_seconds(answer))
+        if again and any(words in said for words in _HELD_ALREADY):
+            return Outcome(taken=True)
+        return Outcome(taken=True, dropped=sum(one.points for one in series), reason=reason)
+
+
+def _retry_seconds(answer: "httpx.Response") -> float | None:
+    """Read how long a receiver asks to be left alone: seconds, or a date, which is left to our own patience."""
+    text = answer.headers.get("Retry-After", "")
+    return min(float(text), 600.0) if text.isascii() and text.isdecimal() else None
