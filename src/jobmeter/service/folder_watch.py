@@ -78,7 +78,15 @@ class Watch:
             more, less = self._take(month, names)
             came += more
             gone += less
-        return came, [name for name in gone if name not in self.names]
+        return came, [name for name in gone if not self._is_elsewhere(name)]
+
+    def _is_elsewhere(self, name: str) -> bool:
+        """Tell a folder that was moved from one that is gone."""
+        for month, names in self._in_month.items():
+            if name in names:
+                self.names[name] = month
+                return True
+        return False
 
     def _take(self, month: str, names: set[str]) -> tuple[list[str], list[str]]:
         before = self._in_month.get(month, set())

@@ -7,6 +7,7 @@ first is still told, because what counts is that files grew, not who read them.
 What can mislead: an error is told once and never ends the keeper; `health` says when it last succeeded.
 """
 
+import math
 import queue
 import threading
 import time
@@ -85,7 +86,10 @@ class _Known:
     pulses: dict[str, float] = field(default_factory=dict)
     """When each was last indexed, on the monotonic clock."""
     told_at: dict[str, float] = field(default_factory=dict)
-    """When somebody last told of a change: those need not be looked at so soon."""
+    """When a run was last pushed here: those who push tell of every change."""
+    waiting: dict[str, None] = field(default_factory=dict)
+    """Runs to be indexed, in order; one stays here until it is, whatever goes wrong meanwhile."""
+    gone: dict[str, None] = field(default_factory=dict)
 
 
 class Keeper:
@@ -107,7 +111,7 @@ class Keeper:
         self._chores = chores
         self._replaced = replaced
         self._warn = warn
-        self._touched: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._touched: queue.SimpleQueue[tuple[str, bool] | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="jobmeter-keeper", daemon=True)
         self._watch = folder_watch.Watch(home)
@@ -128,9 +132,9 @@ class Keeper:
         if self._thread.is_alive():
             self._thread.join(_STOP_SECONDS)
 
-    def touch(self, run_id: str) -> None:
-        """Index a run as soon as possible."""
-        self._touched.put(run_id)
+    def touch(self, run_id: str, *, pushed: bool = False) -> None:
+        """Index a run as soon as possible; one that is pushed here is not looked at in between."""
+        self._touched.put((run_id, pushed))
 
     def health(self) -> Health:
         """Say how it goes."""
@@ -156,8 +160,12 @@ class Keeper:
             except stores.DamagedError as error:
                 opened = self._mend(opened, error)
                 pause = 0.0
-            except Exception as error:  # noqa: BLE001  # a fault in one look must not end the service: it is told and tried again
+            except stores.BusyError as error:
                 self._complain(error)
+                pause = _RETRY_SECONDS
+            except Exception as error:  # noqa: BLE001  # a fault in one look must not end the service: it is told and tried again
+                self._give_up(opened, error)
+                opened = None
                 pause = _RETRY_SECONDS
             self._first_look.set()
             self._sleep(pause)
@@ -170,24 +178,45 @@ class Keeper:
         self._watch = folder_watch.Watch(self._home)
         self._watch.skip_changes()
         self._watch.look(time.time())
-        opened.refresh()
+        done = opened.refresh()
         self._known = _Known(statuses=opened.ask(lambda store: store.unfinished()))
+        if self._looked_at is not None:
+            # nobody was told of anything while the index was away
+            told = [Changed(run_id, Change.GREW) for run_id in done.indexed]
+            self._tell(opened.ask(lambda store: store), told)
         return opened
 
     def _mend(self, opened: index.Index | None, error: stores.DamagedError) -> index.Index | None:
         """Have a damaged index built again; readers of the old file are sent to the new one."""
         self._complain(error)
+        damage = [error]
+
+        def question(store: Store) -> dict[str, Status]:
+            if damage:
+                raise damage.pop()  # the index sets itself aside, begins anew and is asked again
+            return store.unfinished()
+
         if opened is not None:
-            opened.refresh()  # sets aside what is damaged and begins anew
+            self._known.statuses = opened.ask(question)
         self._replaced()
         return opened
+
+    def _give_up(self, opened: index.Index | None, error: Exception) -> None:
+        """Let go of an index that nobody knows what is wrong with; the next look opens it again."""
+        self._complain(error)
+        if opened is not None:
+            opened.close()
+            self._replaced()
 
     def _look(self, opened: index.Index) -> float:
         store = opened.ask(lambda store: store)
         seen = self._watch.look(time.time())
-        self._forget(store, seen.gone)
-        self._index(store, [*self._taken(), *seen.new, *seen.changed])
-        self._index(store, self._grown())
+        known = self._known
+        known.gone.update(dict.fromkeys(seen.gone))
+        known.waiting.update(dict.fromkeys([*self._taken(), *seen.new, *seen.changed]))
+        self._forget(store, list(known.gone))
+        known.waiting.update(dict.fromkeys(self._grown()))
+        self._index(store, list(known.waiting))
         live = any(status in LIVE for status in self._known.statuses.values())
         return BUSY_SECONDS if live or self._watch.is_waiting() else IDLE_SECONDS
 
@@ -197,11 +226,14 @@ class Keeper:
         ids: list[str] = []
         while True:
             try:
-                run_id = self._touched.get_nowait()
+                touched = self._touched.get_nowait()
             except queue.Empty:
                 return list(dict.fromkeys(ids))
-            if run_id is not None:
-                ids.append(run_id)
+            if touched is None:
+                continue
+            run_id, pushed = touched
+            ids.append(run_id)
+            if pushed:
                 self._known.told_at[run_id] = now
 
     def _grown(self) -> list[str]:
@@ -212,7 +244,7 @@ class Keeper:
         for run_id in list(islice(known.statuses, _LOOKED_INTO)):
             # the next look begins with those that this one did not come to
             known.statuses[run_id] = known.statuses.pop(run_id)
-            if now - known.told_at.get(run_id, -patience) < patience:
+            if now - known.told_at.get(run_id, -math.inf) < patience:
                 continue
             sizes = folder_watch.sizes(self._watch.folder(run_id))
             silent = now - known.pulses.get(run_id, now - patience) >= patience
@@ -227,7 +259,8 @@ class Keeper:
         with store.writing(_WAIT_SECONDS):
             for run_id in gone:
                 store.forget(run_id)
-                self._drop(run_id)
+        for run_id in gone:
+            self._drop(run_id)
         self._tell(store, [Changed(run_id, Change.GONE) for run_id in gone])
 
     def _index(self, store: Store, ids: Sequence[str]) -> None:
@@ -247,8 +280,10 @@ class Keeper:
                 folder = self._watch.folder(run_id)
                 try:
                     indexing.index_run(store, run_id, folder, machine, now, patience=patience)
-                except OSError as error:
-                    self._warn(f"cannot read run folder {run_id}: {reason_of(error)}")
+                except StoreError:
+                    raise
+                except Exception as error:  # noqa: BLE001  # one folder that a parser stumbles over must not hold up the others
+                    self._warn(f"cannot index {run_id}: {_reason(error)}")
                     continue
                 done.append((run_id, was_known))
                 self._known.pulses[run_id] = time.monotonic()
@@ -264,6 +299,7 @@ class Keeper:
 
     def _remember(self, ids: Iterable[str], after: dict[str, Status]) -> None:
         for run_id in ids:
+            self._known.waiting.pop(run_id, None)
             if run_id in after:
                 self._known.statuses[run_id] = after[run_id]
             else:
@@ -271,7 +307,7 @@ class Keeper:
 
     def _drop(self, run_id: str) -> None:
         known = self._known
-        for memory in (known.statuses, known.sizes, known.pulses, known.told_at):
+        for memory in (known.statuses, known.sizes, known.pulses, known.told_at, known.waiting, known.gone):
             memory.pop(run_id, None)
 
     def _tell(self, store: Store, changes: Sequence[Changed]) -> None:
@@ -287,7 +323,7 @@ class Keeper:
             self._warn(f"{type(error).__name__} while telling of runs: {error}")
 
     def _complain(self, error: Exception) -> None:
-        sentence = str(error) if isinstance(error, StoreError) else f"{type(error).__name__}: {error}"
+        sentence = _reason(error)
         if sentence != self._trouble:
             self._warn(f"the index is not kept up: {sentence}")
         self._trouble = sentence
@@ -297,8 +333,18 @@ class Keeper:
         if seconds <= 0 or self._stopping.is_set():
             return
         try:
-            run_id = self._touched.get(timeout=seconds)
+            touched = self._touched.get(timeout=seconds)
         except queue.Empty:
             return
-        if run_id is not None:
-            self._touched.put(run_id)
+        if touched is not None:
+            self._touched.put(touched)
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case StoreError():
+            return str(error)
+        case OSError():
+            return reason_of(error)
+        case _:
+            return f"{type(error).__name__}: {error}"

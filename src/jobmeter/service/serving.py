@@ -14,8 +14,10 @@ from typing import Self
 from jobmeter.errors import StoreError
 from jobmeter.service import (
     access,
+    alert_server,
     cache,
     database,
+    forwarding,
     index,
     keeping,
     live,
@@ -89,10 +91,16 @@ class Server:
         self._readers = Readers(self._open_store)
         self.scraper = scraping.Scraper(self.read)
         self.outlets = outlets.Outlets(self.home, self.read, os.environ, warn=warn)
+        self.alerts = alert_server.ServerAlerts(
+            self.home, self.server_db, self.read, touch=self.touch, hub=self.hub, warn=warn
+        )
+        self.forwarder = forwarding.Forwarder(self.home, os.environ, warn=warn)
         self.observers: list[keeping.Observer] = [
             live_news.News(self.hub),
             self.scraper.observe,
             self.outlets.observe,
+            self.forwarder.observe,
+            self.alerts.observe,
         ]
         """Who is told by the keeper of runs that changed; more may be added before `start`."""
         self.chores: list[keeping.Chore] = [self.access.flush]
@@ -118,20 +126,24 @@ class Server:
         index.KEPT[os.path.realpath(self.home)] = self._kept
         self._keeper.start()
         self.outlets.start()
+        self.forwarder.start()
+        self.alerts.start()
 
     def stop(self) -> None:
         """End the keeper after what it is doing, and give files and connections back."""
         self.hub.close()
         self._keeper.stop()
+        self.alerts.stop()
         self.outlets.stop()
+        self.forwarder.stop()
         index.KEPT.pop(os.path.realpath(self.home), None)
         self.access.flush(now=True)
         self._readers.close()
         self.server_db.close()
 
-    def touch(self, run_id: str) -> None:
-        """Have a run whose folder was changed here indexed next."""
-        self._keeper.touch(run_id)
+    def touch(self, run_id: str, *, pushed: bool = False) -> None:
+        """Have a run whose folder was changed here indexed next; `pushed` when all its bytes come this way."""
+        self._keeper.touch(run_id, pushed=pushed)
 
     @contextmanager
     def read(self) -> Iterator[Store]:

@@ -64,7 +64,7 @@ def sync_run(
         retry = error.retry_after_seconds
         headers = {} if retry is None else {"Retry-After": str(math.ceil(retry))}
         return problems.answer(error.status, str(error), error.hint, headers)
-    server.touch(run_id)
+    server.touch(run_id, pushed=True)
     return Response(Sizes(sizes))
 
 
