@@ -16,6 +16,7 @@ COMMANDS: dict[str, str] = {
     "measurements": "jobmeter.cli.measurements",
     "plot": "jobmeter.cli.plot",
     "pp": "jobmeter.cli.pp",
+    "push": "jobmeter.cli.push",
     "ranks": "jobmeter.cli.ranks",
     "report": "jobmeter.cli.report",
     "rm": "jobmeter.cli.rm",

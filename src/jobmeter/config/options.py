@@ -26,6 +26,7 @@ class Options:
         "build_stats_interval",
         "capture",
         "energy_price",
+        "follow",
         "gpus",
         "job_id",
         "measurements",
@@ -39,6 +40,7 @@ class Options:
         "report_interval",
         "runs_home",
         "sample_interval",
+        "server",
         "stall_seconds",
         "summary",
         "tags",
@@ -71,6 +73,10 @@ class Options:
             self.sample_interval = min(self.sample_interval, self.build_stats_interval)
         self.report_interval: float = max(_number(values["report_interval"]) or 10.0, self.sample_interval)
         self.stall_seconds: float = _number(values["stall_seconds"]) or 60.0
+        self.server: str | None = _text(values["server"])
+        alerted = os.path.exists(os.path.join(runs_home, "alerts.toml"))
+        self.follow = self.server is not None or alerted or bool(values.get("follow"))
+        """Whether a process of its own follows the run while it lasts."""
         tags = values["tag"]
         self.tags: dict[str, str] = tags if isinstance(tags, dict) else {}
 
@@ -190,6 +196,16 @@ def _price(text: str) -> str:
     return f"{number} {currency.strip()}".strip()
 
 
+def _server(text: str) -> str | None:
+    """Read the address of a server; `off` takes one back that a file or a variable names."""
+    if text.lower() in ("", "0", "false", "no", "none", "off"):
+        return None
+    host = text.partition("://")[2].partition("/")[0]
+    if not text.startswith(("http://", "https://")) or not host or "@" in host or not text.isprintable():
+        raise ValueError("use an address without a password, such as https://jobs.example.org:8765")
+    return text
+
+
 OPTIONS: tuple[Option, ...] = (
     Option("--name", "NAME", str, None, "a name for this run"),
     Option("--project", "NAME", str, None, "the project it belongs to"),
@@ -210,6 +226,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("--timeout", "SECONDS", seconds, None, "end the job after this long (exit code 124)"),
     Option("--stall-seconds", "SECONDS", seconds, 60.0, "look at processes of a job idle for so long (default 60)"),
     Option("--on-memory", "SHARE signal:NAME", _on_memory, None, "signal the job when memory nears its limit"),
+    Option("--server", "URL", _server, None, "push the run to a jobmeter server while it lasts"),
     Option("--build-stats", "", _folder, None, "sample the host for the log of a build (=DIR: files there, not in /)"),
     Option("--build-stats-interval", "SECONDS", seconds, 60.0, "time between these samples (default 60)"),
     Option("--wait-for-children", "", _truth, False, "keep measuring until background children end"),
@@ -217,7 +234,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("-q --quiet", "", _truth, False, "print nothing of our own but errors"),
 )  # fmt: skip
 
-_OF_READERS = ("alerts", "database", "otlp", "remote_write", "server", "upstream", "webhooks")
+_OF_READERS = ("alerts", "database", "otlp", "push", "remote_write", "server", "upstream", "webhooks")
 """Settings of those who read and serve runs, in the same files; see `tables`."""
 _BY_FLAG: dict[str, Option] = {flag: option for option in OPTIONS for flag in option.flags}
 
@@ -229,13 +246,16 @@ def parse(argv: list[str], environ: "Mapping[str, str]", cwd: str) -> tuple[Opti
     files = config_files(environ, cwd, str(explicit) if explicit else environ.get("JOBMETER_CONFIG"))
     values: dict[str, Setting] = {option.name: option.default for option in OPTIONS}
     for path in files:
-        values.update(_read_toml(path))
+        table = _load_toml(path)
+        values.update(_settings(path, table))
+        values.update(_following(path, table, environ))
     wishes = _aitk(command, cwd)
     if wishes is not None:
         values.update(wishes.settings())
         values["job_id"] = environ.get("AITK_JOB_ID") or values["job_id"]
     values.update(_read_environment(environ))
     values.update(given)
+    _require_private(values, environ)
     home = given.get("home") or environ.get("JOBMETER_HOME") or values["home"]
     runs_home = homes.find_home(cwd, environ, home if isinstance(home, str) else None)
     return Options(values, runs_home, wishes), command
@@ -305,16 +325,39 @@ def config_files(environ: "Mapping[str, str]", cwd: str, explicit: str | None) -
     return files
 
 
-def _read_toml(path: str) -> "dict[str, Setting]":
+def _load_toml(path: str) -> dict[str, object]:
     import tomllib
 
     try:
         with open(path, "rb") as file:
-            table = tomllib.load(file)
+            return tomllib.load(file)
     except OSError as error:
         raise RecordError(f"cannot read {printable(path)}: {error.strerror}", hint="check --config") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RecordError(f"{printable(path)} is not valid TOML: {error}", hint="mend that line") from None
+
+
+def _following(path: str, table: dict[str, object], environ: "Mapping[str, str]") -> "dict[str, Setting]":
+    """Take what decides whether the run is followed, and who receives it."""
+    from jobmeter.config import receivers
+
+    values: dict[str, Setting] = {"follow": True} if "alerts" in table else {}
+    server, plain = receivers.from_table(path, table, environ)
+    if server is not None:
+        values["server"] = _convert(_BY_FLAG["--server"], server, f"server in {path}")
+    return {**values, "allow_plain_http": True} if plain else values
+
+
+def _require_private(values: "Mapping[str, Setting]", environ: "Mapping[str, str]") -> None:
+    server = values["server"]
+    if not isinstance(server, str):
+        return
+    from jobmeter.config import receivers
+
+    receivers.require_private(server, environ, allowed=bool(values.get("allow_plain_http")))
+
+
+def _settings(path: str, table: dict[str, object]) -> "dict[str, Setting]":
     values: dict[str, Setting] = {}
     by_name = {option.name: option for option in OPTIONS}
     for key, value in table.items():
@@ -353,23 +396,6 @@ _RUN_ABOUT = (
 
 def help_text(usage: str = _RUN_USAGE, about: str = _RUN_ABOUT) -> str:
     """Render the help of a recording command from the table."""
-    rows = []
-    for option in OPTIONS:
-        flags = ", ".join(option.flags) + (f" {option.metavar}" if option.metavar else "")
-        rows.append(
-            f"  {flags:<34} {option.help}" if len(flags) < 34 else f"  {flags}\n{'':<37}{option.help}"
-        )
-    return "\n".join(
-        [
-            f"usage: jobmeter {usage}",
-            "",
-            about,
-            "",
-            *rows,
-            "",
-            "Each option is also a variable (JOBMETER_SAMPLE_INTERVAL=0.5) and a key of /etc/jobmeter/config.toml,",
-            "~/.config/jobmeter/config.toml or .jobmeter/config.toml; the nearest wins.",
-            "Exit code: the job's own; 128+n for signal n; 124 timeout, 125 jobmeter failed, 126 not executable,",
-            "127 not found.",
-        ]
-    )
+    from jobmeter.config import helptext
+
+    return helptext.render(usage, about, OPTIONS)

@@ -31,9 +31,13 @@ class NotTakenError(Exception):
 class LaterError(Exception):
     """Nobody took it now; it may be asked again."""
 
-    def __init__(self, reason: str, retry_after_seconds: float | None = None) -> None:
+    def __init__(
+        self, reason: str, retry_after_seconds: float | None = None, *, is_answer: bool = True
+    ) -> None:
         super().__init__(reason)
         self.retry_after_seconds = retry_after_seconds
+        self.is_answer = is_answer
+        """Whether a server said so, or none was there."""
 
 
 @dataclass(slots=True)
@@ -94,7 +98,7 @@ class _Pushing:
         try:
             answer = self._wire.post(self._path, body, headers)
         except wire.UnreachableError as error:
-            raise LaterError(str(error)) from None
+            raise LaterError(str(error), is_answer=False) from None
         self._done.requests += 1
         if answer.status == 200:
             self._confirm(pieces, answer, final=final)

@@ -90,6 +90,7 @@ def _record(
     plan.no_own_cgroup = "attached to a running job: it stays where it is"
     outputs = capture.Plan()
     outputs.uncaptured = ["stdout", "stderr"]
+    setup.follow(plan)
     recorder = Recorder(plan, Job(watched.pid, plan.paths, ours=False), outputs, timing)
     recorder.begin_sampling()
     detached = _watch(recorder, watched, timing, inbox, told)
@@ -168,4 +169,6 @@ def _end(recorder: Recorder, timing: Timing, status: int | None, known: dict[str
     ending = Ending(status or 0, now, wall, forwarded=[], timed_out=False)
     if status is None:
         known = {"exit_code": None, **known}
-    return recorder.end(ending, children_left=False, known=known)
+    outcome = recorder.end(ending, children_left=False, known=known)
+    setup.end_following(recorder.plan, wait=True)
+    return outcome

@@ -76,6 +76,8 @@ def _end(recorder: Recorder, supervisor: Supervisor, ending: Ending) -> Outcome:
     outcome.interrupted_from_terminal = ending.from_terminal and ending.signal == _signal.SIGINT
     if recorder.plan.own_cgroup is not None:
         recorder.plan.own_cgroup.remove()
+    setup.end_following(recorder.plan, wait=False)
     supervisor.finish_outputs()
     recorder.print_build_stats()
+    setup.end_following(recorder.plan, wait=True)
     return outcome

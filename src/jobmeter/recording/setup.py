@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jobmeter.probes.cgroupfs import OwnCgroup
     from jobmeter.recording.buildstats import BuildStats
     from jobmeter.recording.clock import Clock
+    from jobmeter.recording.following import Follower
     from jobmeter.recording.selection import Selection
     from jobmeter.runfolder.writer import RunFolder
 
@@ -31,6 +32,7 @@ class Plan:
     __slots__ = (
         "build_stats",
         "folder",
+        "follower",
         "no_own_cgroup",
         "options",
         "own_cgroup",
@@ -49,6 +51,7 @@ class Plan:
         self.start = start
         self.paths = paths
         self.build_stats: BuildStats | None = None
+        self.follower: Follower | None = None
         self.selection: Selection | None = None
         self.own_cgroup: OwnCgroup | None = None
         self.no_own_cgroup = ""
@@ -73,6 +76,7 @@ def check(options: "Options", command: list[str], clock: "Clock") -> Plan:
     start = start_record(options, command, folder, clock, paths)
     plan = Plan(options, folder, start, paths)
     plan.selection = selection
+    follow(plan)  # before orphans become ours, and before a clock counts what is started
     plan.subreaper = libc.become_subreaper()
     plan.build_stats = _build_stats(options, paths, clock)
     _make_own_cgroup(plan)
@@ -80,6 +84,25 @@ def check(options: "Options", command: list[str], clock: "Clock") -> Plan:
     if folder.path is None:
         print("jobmeter: the disk is full: the job runs, but nothing can be kept", file=sys.stderr)
     return plan
+
+
+def follow(plan: Plan) -> None:
+    """Start the process that follows the run, where one was asked for."""
+    if not plan.options.follow:
+        return
+    from jobmeter.recording import following
+
+    plan.follower = guard.attempt(
+        lambda: following.start(plan.options, plan.folder.path),
+        lambda error: print(f"jobmeter: the run is not followed: {error}", file=sys.stderr),
+    )
+
+
+def end_following(plan: Plan, *, wait: bool) -> None:
+    """Tell who follows the run that it is over; `wait` where leaving would be its end."""
+    follower = plan.follower
+    if follower is not None:
+        guard.attempt(follower.last_word if wait else follower.over, lambda _: None)
 
 
 def select(options: "Options", paths: Paths) -> "Selection | None":
@@ -230,5 +253,6 @@ def give_up(plan: Plan, name: str, error: launch.ExecError, clock: "Clock") -> O
     plan.folder.close()
     if plan.own_cgroup is not None:
         plan.own_cgroup.remove()
+    end_following(plan, wait=True)
     records = Records(start=plan.start, context={}, end=end, headlines={})
     return Outcome(error.exit_code, plan.folder.path, records, started=False)

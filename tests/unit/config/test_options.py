@@ -31,6 +31,7 @@ GOOD: dict[str, tuple[tuple[str, ...], str, str, object]] = {
         'on_memory = "95% signal:USR1"',
         "95% signal:USR1",
     ),
+    "server": (("https://jobs.example.org",), "https://jobs.example.org", "", "https://jobs.example.org"),
     "build_stats": ((), "yes", "build_stats = true", "/"),
     "build_stats_interval": (("2m",), "120", "build_stats_interval = 120", 120.0),
     "wait_for_children": ((), "yes", "wait_for_children = true", True),
@@ -54,6 +55,8 @@ DEFAULTS: dict[str, object] = {
     "timeout": None,
     "stall_seconds": 60.0,
     "on_memory": None,
+    "server": None,
+    "follow": False,
     "build_stats": None,
     "build_stats_interval": 60.0,
     "wait_for_children": False,
@@ -118,13 +121,53 @@ def test_every_option_can_be_a_variable(name: str, clean: dict[str, str]) -> Non
     assert value_of(options, name) == expected
 
 
-@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize("name", [name for name, row in GOOD.items() if row[2]])
 def test_every_option_can_be_a_line_of_toml(name: str, clean: dict[str, str], tmp_path: Path) -> None:
     _, _, line, expected = GOOD[name]
     file = tmp_path / "given.toml"
     file.write_text(line + "\n")
     options, _ = parse(["--config", str(file), "true"], clean)
     assert value_of(options, name) == expected
+
+
+def test_the_users_file_may_name_a_server(clean: dict[str, str], tmp_path: Path) -> None:
+    folder = tmp_path / "none" / "jobmeter"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text('[push]\nserver = "http://node1:8765"\nallow_plain_http = true\n')
+    options, _ = parse(["true"], clean)
+    assert (options.server, options.follow) == ("http://node1:8765", True)
+    options, _ = parse(["--server", "off", "true"], clean)
+    assert (options.server, options.follow) == (None, False)
+
+
+def test_a_projects_file_names_no_server(clean: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / ".jobmeter").mkdir()
+    file = tmp_path / ".jobmeter" / "config.toml"
+    file.write_text('server = "https://evil.example"\n[push]\nserver = "https://evil.example"\n')
+    options, _ = parse(["--config", str(file), "true"], clean, tmp_path)
+    assert (options.server, options.follow) == (None, False)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["node1", "ftp://node1", "https://", "https://u:p@node1", "https://node1/\n"],
+)
+def test_what_is_no_address_of_a_server_is_refused(url: str, clean: dict[str, str]) -> None:
+    assert refusal(["--server", url, "true"], clean)[0].startswith("bad value for --server")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://node1:8765", "http://localhost.evil.example", "http://127.0.0.1.evil.example"]
+)
+def test_no_token_goes_over_the_network_unencrypted(url: str, clean: dict[str, str]) -> None:
+    assert "unencrypted" in refusal(["--server", url, "true"], clean)[0]
+    options, _ = parse(["--server", url, "true"], clean | {"JOBMETER_ALLOW_PLAIN_HTTP": "1"})
+    assert options.server == url
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8765", "http://localhost/base", "http://[::1]:8765"])
+def test_this_machine_needs_no_encryption(url: str, clean: dict[str, str]) -> None:
+    assert parse(["--server", url, "true"], clean)[0].server == url
 
 
 def test_short_flags_mean_the_same(clean: dict[str, str]) -> None:

@@ -1,0 +1,114 @@
+"""Start the process that follows a run: it pushes the folder and watches for alerts, beside the recorder, never in it.
+
+It is nobody's child, has a session, a low priority and no streams of its own, so that neither the job nor who waits
+for the recorder ever meets it. Two pipes join the two: the end of the first tells the follower that the run is over,
+however the recorder ended; the end of the second tells the recorder that all was sent.
+"""
+
+import os
+import select
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobmeter.config.options import Options
+
+CONTROL_FD, DONE_FD = 3, 4
+_PROGRAM = (
+    "import sys; sys.path.append(sys.argv.pop(1)); from jobmeter.delivery import follower; "
+    "sys.exit(follower.main(sys.argv[1:]))"
+)
+_NICENESS = 10
+_LAST_WORD_SECONDS = 10.0
+"""How long the last push may take where everything is killed as soon as the recorder ends."""
+
+
+class Follower:
+    """The follower as its recorder sees it."""
+
+    __slots__ = ("_control", "_done")
+
+    def __init__(self, control: int, done: int) -> None:
+        self._control = control
+        self._done = done
+
+    def over(self) -> None:
+        """Tell that the run is over."""
+        if self._control >= 0:
+            os.close(self._control)
+            self._control = -1
+
+    def last_word(self) -> None:
+        """Stay until all was sent, for a bounded time, where everything is killed as soon as this process ends."""
+        self.over()
+        if os.getpid() == 1 or "SLURM_JOB_ID" in os.environ:
+            poll = select.poll()
+            poll.register(self._done, select.POLLIN)
+            poll.poll(_LAST_WORD_SECONDS * 1000)
+
+
+def start(options: "Options", folder: str | None) -> Follower | None:
+    """Start it where it was asked for; call this while orphans do not yet come to this process."""
+    if not options.follow or folder is None or not _is_interpreter():
+        return None
+    heard, control = os.pipe2(os.O_CLOEXEC)
+    done, told = os.pipe2(os.O_CLOEXEC)
+    environment = {**os.environ, **({"JOBMETER_SERVER": options.server} if options.server else {})}
+    # in its own folder it would keep a file system from being unmounted
+    words = [sys.executable, "-P", "-c", _PROGRAM, _root(), os.path.abspath(folder)]
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _stand_apart({heard, told})
+            _execute(words, environment, heard, told)
+        finally:
+            os._exit(0)
+    os.close(heard)
+    os.close(told)
+    os.waitpid(pid, 0)
+    return Follower(control, done)
+
+
+def _stand_apart(kept: set[int]) -> None:
+    """Hold nothing of the caller's: others wait for these ends to close."""
+    os.setsid()
+    os.chdir("/")
+    os.nice(_NICENESS)
+    for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else map(str, range(3, 256)):
+        try:
+            if int(name) > 2 and int(name) not in kept:
+                os.close(int(name))
+        except OSError:
+            continue  # the listing's own, or none
+
+
+def _execute(words: list[str], environment: dict[str, str], heard: int, told: int) -> None:
+    # clear of the low numbers that the new process is given
+    high = [os.dup2(fd, number) for fd, number in ((heard, 10), (told, 11))]
+    null = os.devnull
+    os.posix_spawn(
+        words[0],
+        words,
+        environment,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, null, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, null, os.O_WRONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 2, null, os.O_WRONLY, 0),
+            (os.POSIX_SPAWN_DUP2, high[0], CONTROL_FD),
+            (os.POSIX_SPAWN_DUP2, high[1], DONE_FD),
+            (os.POSIX_SPAWN_CLOSE, high[0]),
+            (os.POSIX_SPAWN_CLOSE, high[1]),
+        ],
+        setsigmask=(),
+        setsigdef=range(1, 32),
+    )
+
+
+def _is_interpreter() -> bool:
+    """Tell Python from a program that holds one."""
+    name = os.path.basename(sys.executable or "").lower()
+    return ("python" in name or "pypy" in name) and not getattr(sys, "frozen", False)
+
+
+def _root() -> str:
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
