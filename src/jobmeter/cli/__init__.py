@@ -1,6 +1,7 @@
 """One file per command; thin: parse, call a service, print."""
 
 COMMANDS: dict[str, str] = {
+    "alerts": "jobmeter.cli.alerts",
     "analyze": "jobmeter.cli.analyze",
     "bundle": "jobmeter.cli.bundle",
     "campaign": "jobmeter.cli.campaign",

@@ -1,4 +1,4 @@
-"""Alerts of one run without a server: the process that follows a run calls `step` every second or two.
+"""Alerts of one run without a server: a task of the process that follows it.
 
 The run is indexed into a database of its own in a temporary folder, so that neither the home's index nor another job
 is waited for. What must outlive this process is in the run's folder, `alerts.json`; whoever holds the lock beside it
@@ -19,12 +19,13 @@ import msgspec
 
 from jobmeter import stores
 from jobmeter.delivery.courier import Courier
+from jobmeter.delivery.follower import Followed
 from jobmeter.delivery.outbox import Waiting
-from jobmeter.errors import JobmeterError
+from jobmeter.errors import JobmeterError, StoreError
 from jobmeter.model.alert import Budget, Change, Rule, RunBook, Sign
 from jobmeter.model.report import Report
 from jobmeter.model.run import LIVE, Run
-from jobmeter.runfolder import liveness
+from jobmeter.runfolder import liveness, reader
 from jobmeter.service import (
     alert_budgets,
     alert_desk,
@@ -41,8 +42,10 @@ from jobmeter.service.alert_silences import Silences
 from jobmeter.stores import Store
 
 FILE, LOCK = "alerts.json", "alerts.lock"
-LINGER_SECONDS = 120.0
-"""How long messages are tried after the run is over."""
+LOOK_SECONDS, LAST_LOOK_SECONDS = 2.0, 0.2
+"""Between looks while the run lasts, and after it."""
+LINGER_SECONDS = 45.0
+"""How long messages are tried after the run is over; less than a follower stays."""
 _SAVE_SECONDS = 30.0
 """How old what is remembered may be where nothing changed."""
 _GROUP_SECONDS = 300.0
@@ -89,22 +92,23 @@ def lock(folder: Path) -> int | None:
     return fd
 
 
-def open_task(home: str, folder: str) -> "FolderAlerts | None":
+def begin(followed: Followed) -> "FolderAlerts | None":
     """Prepare the alerts of a run; None where there is nothing to watch for, or somebody does already."""
-    path = Path(folder)
-    held = lock(path)
+    folder = followed.folder
+    home = str(folder.parent.parent.parent)
+    held = lock(folder)
     if held is None:
         return None
     try:
-        settings = alert_settings.load(home, os.environ, home, now=time.time())
+        cwd = reader.read_run(folder).cwd or home
+        settings = alert_settings.load(home, followed.environ, cwd, now=time.time())
     except JobmeterError as error:
-        save(path, Remembered(book=RunBook(run_id=path.name), trouble=str(error)))
-        os.close(held)
-        return None
+        save(folder, Remembered(book=RunBook(run_id=folder.name, is_done=True), trouble=str(error)))
+        settings = alert_settings.AlertSettings()
     if not settings.files:
         os.close(held)
         return None
-    return FolderAlerts(home, path, settings, held)
+    return FolderAlerts(home, folder, settings, held)
 
 
 class FolderAlerts:
@@ -132,30 +136,37 @@ class FolderAlerts:
         self._courier = Courier(settings.channels, None if known is None else known.waiting, keep=self._save)
         self._courier.start()
 
-    def step(self, now: float) -> bool:
-        """Look once; True when all is done and this need not be called again."""
-        if not self._folder.is_dir():
-            return True  # it was removed, or moved to the bin
+    def turn(self, *, ended: bool) -> float | None:
+        """Look once; gives the seconds until the next look, None when all is done."""
+        try:
+            is_done = self._step(time.time(), ended=ended)
+        except (OSError, StoreError):
+            is_done = ended or not self._folder.is_dir()  # what cannot be read now may be later
+        if not is_done:
+            return LAST_LOOK_SECONDS if ended else LOOK_SECONDS
+        self.close()
+        return None
+
+    def _step(self, now: float, *, ended: bool) -> bool:
+        if self._over_at is None and ended:
+            self._over_at = time.monotonic()
         if not self._book.is_done:
             self._look(now)
+        if self._over_at is not None and time.monotonic() - self._over_at > LINGER_SECONDS:
+            self._courier.give_up("the run is over and nobody answered in time")
+            self._save()
+            return True
         if not self._book.is_done:
             return False
-        if self._over_at is None:
-            self._over_at = time.monotonic()
-            self._courier.hasten()
-        if self._courier.is_empty():
-            return True
-        if time.monotonic() - self._over_at < LINGER_SECONDS:
-            return False
-        self._courier.give_up("the run is over and nobody answered in time")
-        self._save()
-        return True
+        self._courier.hasten()
+        return self._courier.is_empty()
 
     def close(self) -> None:
         """Give everything back; what waits is kept in the folder."""
         self._courier.stop()
         self._store.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
+        (self._folder / LOCK).unlink(missing_ok=True)
         os.close(self._held)
 
     def _look(self, now: float) -> None:

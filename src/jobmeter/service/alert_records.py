@@ -50,8 +50,8 @@ class AlertRecords:
         if self._books.pop(run_id, None) is not None:
             self._db.drop(_RUN, run_id)
 
-    def note(self, change: Change, *, job: str) -> None:
-        """Write a change into the history."""
+    def note(self, change: Change, *, job: str) -> bool:
+        """Write a change into the history; False where it stands there."""
         standing = change.standing
         record = {
             "timestamp": iso_time(change.at),
@@ -69,13 +69,14 @@ class AlertRecords:
         shown = {name: value for name, value in record.items() if value is not None and value is not False}
         name = f"{change.at:017.3f}-{change.id}"
         if name in self._history:
-            return
+            return False
         self._history[name] = shown
         self._db.put(_HISTORY, name, msgspec.json.encode(shown))
         if len(self._history) > MOST_HISTORY + _SLACK:
             for old in sorted(self._history)[: len(self._history) - MOST_HISTORY]:
                 del self._history[old]
                 self._db.drop(_HISTORY, old)
+        return True
 
     def history(self) -> list[dict[str, object]]:
         """List what happened, the newest first."""

@@ -16,7 +16,7 @@ from jobmeter.delivery.courier import Courier
 from jobmeter.delivery.outbox import Message
 from jobmeter.errors import JobmeterError
 from jobmeter.model import sync
-from jobmeter.model.alert import Budget, Per, RunBook
+from jobmeter.model.alert import Budget, Change, Per, RunBook, Turn
 from jobmeter.model.report import Report
 from jobmeter.model.run import LIVE, Run
 from jobmeter.service import (
@@ -28,6 +28,7 @@ from jobmeter.service import (
     alert_watch,
     analysis,
     keeping,
+    live,
     notices,
 )
 from jobmeter.service.alert_records import AlertRecords
@@ -60,11 +61,13 @@ class ServerAlerts:
         read: Reading,
         *,
         touch: Callable[[str], None],
+        hub: live.Hub,
         warn: notices.Warn = notices.to_stderr,
     ) -> None:
         self._home = home
         self._read = read
         self._touch = touch
+        self._hub = hub
         self._warn = warn
         self.records = AlertRecords(db)
         self.settings = self._load()
@@ -195,12 +198,23 @@ class ServerAlerts:
         known = {one.name: one for one in found.standings}
         if changes and self._events.write(folder, changes, known):
             self._touch(run_id)
-        for change in changes:
-            self.records.note(change, job=alert_desk.notice_of(run, change).job)
+        self._publish(run, changes)
         self._courier.add(told)
         if told:
             self._keep_waiting()
         self._remember(found, folder, changed=bool(changes or told))
+
+    def _publish(self, run: Run, changes: Sequence[Change]) -> None:
+        """Write changes into the history and tell live readers."""
+        pairs = [(change, alert_desk.notice_of(run, change)) for change in changes]
+        told = [notice for change, notice in pairs if self.records.note(change, job=notice.job)]
+        if told:
+            self._hub.publish(
+                live.LiveEvent(
+                    kind=live.Kind.ALERT, run_id=one.run_id, data=one.as_record(), project=one.project
+                )
+                for one in told
+            )
 
     def _remember(self, book: RunBook, folder: Path, *, changed: bool) -> None:
         if book.is_done:
@@ -223,21 +237,26 @@ class ServerAlerts:
         if run.status not in LIVE and known is None and not _ended_lately(run, now):
             return None
         if not (folder / sync.MARKER).exists():
-            held = alert_follow.lock(folder)
             remembered = alert_follow.read(folder)
-            if held is None or (remembered is not None and remembered.book.is_done):
-                self._mirror(remembered, held)
+            is_followed = remembered is not None and remembered.book.is_done
+            held = None if is_followed else alert_follow.lock(folder)
+            if held is None:
+                self._mirror(run, remembered)
                 return None
             self._held[run.run_id] = held
             known = known if remembered is None else remembered.book
         return known or RunBook(run_id=run.run_id, offset=alert_signs.beginning(folder))
 
-    def _mirror(self, remembered: alert_follow.Remembered | None, held: int | None) -> None:
+    def _mirror(self, run: Run, remembered: alert_follow.Remembered | None) -> None:
         """Show what a run's own follower says."""
-        if held is not None:
-            os.close(held)
-        if remembered is not None:
-            self.records.keep(remembered.book)
+        if remembered is None:
+            return
+        self.records.keep(remembered.book)
+        for one in remembered.book.standings:
+            turns = ((Turn.FIRED, one.fired_at), (Turn.RESOLVED, one.resolved_at))
+            self._publish(
+                run, [Change(turn=turn, standing=one, at=at) for turn, at in turns if at is not None]
+            )
 
     def _analysed(self, store: Store, run: Run) -> Report | None:
         begun = time.monotonic()
@@ -271,8 +290,7 @@ class ServerAlerts:
             silences=self._silences,
             now=now,
         )
-        for change in looking.changes:
-            self.records.note(change, job="")
+        self._publish(alert_watch.NO_RUN, looking.changes)
         self._courier.add(told)
         if looking.changes:
             self._keep_waiting()

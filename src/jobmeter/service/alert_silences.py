@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from jobmeter.errors import UsageError, reason_of
+from jobmeter.errors import UnknownError, UsageError, reason_of
 from jobmeter.model.alert import Silence
 from jobmeter.model.moments import iso_time
 from jobmeter.model.query import Filter
@@ -54,7 +54,7 @@ def remove(home: str, silence_id: str, *, now: float) -> Silence:
     known = {one.id: one for one in read(home) if one.until > now}
     if silence_id not in known:
         hint = f"there are {', '.join(known)}" if known else "there is none"
-        raise UsageError(f"no silence {silence_id[:40]} holds", hint=hint)
+        raise UnknownError(f"no silence {silence_id[:40]} holds", hint=hint)
     _append(home, {"type": "unsilence", "id": silence_id, "timestamp": iso_time(now)})
     return known[silence_id]
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from litestar.types import ControllerRouterHandler
 
 ROUTES: dict[str, str] = {
+    "alerts": "jobmeter.web.api_alerts",
     "logs": "jobmeter.web.api_logs",
     "metrics": "jobmeter.web.api_metrics",
     "misc": "jobmeter.web.api_misc",
