@@ -6,10 +6,17 @@ from itertools import islice, pairwise
 from operator import lt, truediv
 from typing import NamedTuple
 
+from jobmeter.model.measurement import Kind
+from jobmeter.model.run import Run
 from jobmeter.model.steps import Number, StepTable
 from jobmeter.model.stretches import StepStretches, Stretches
 from jobmeter.model.view import Series
 from jobmeter.stores import columns, stepcolumns
+
+
+def counters(run: Run) -> frozenset[str]:
+    """Name the keys of a run whose rates charts show."""
+    return frozenset(key for key, definition in run.definitions.items() if definition.kind is Kind.COUNTER)
 
 
 class Piece(NamedTuple):
@@ -164,6 +171,26 @@ def step_piece(steps: Sequence[int], values: Sequence[Number]) -> StepPiece:
     """Sum some values of a metric up."""
     found = stepcolumns.statistics(values)
     return StepPiece(steps[0], steps[-1], found.n, found.finite, found.low, found.high, found.last)
+
+
+def step_grouped(parts: Sequence[StepPiece], most: int) -> Sequence[StepPiece]:
+    """Join neighbours until there are at most so many stretches."""
+    if len(parts) <= most:
+        return parts
+    return [_step_joined(parts[begin:end]) for begin, end in pairwise(edges(len(parts), most))]
+
+
+def _step_joined(parts: Sequence[StepPiece]) -> StepPiece:
+    some = [part for part in parts if part.finite]
+    return StepPiece(
+        first_step=parts[0].first_step,
+        last_step=parts[-1].last_step,
+        n=sum(part.n for part in parts),
+        finite=sum(part.finite for part in some),
+        low=min((part.low for part in some), default=math.nan),
+        high=max((part.high for part in some), default=math.nan),
+        last=parts[-1].last,
+    )
 
 
 def step_columns(

@@ -8,11 +8,12 @@ in the tail: a run of a minute is one small row instead of a hundred. Where rows
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from jobmeter.model.steps import packed
 from jobmeter.model.view import Series, Window
-from jobmeter.stores import Statistics, arrays, codec, columns, seen, tails
+from jobmeter.stores import Statistics, arrays, coarse, codec, columns, figures, seen, tails
+from jobmeter.stores.pointtables import Chunk, ChunkRow, PointTables
 
 JOB = ""
 INSTANCES = "*"
@@ -22,98 +23,14 @@ _INT64 = 2**63
 EVERYTHING = (-math.inf, math.inf)
 """All moments."""
 
-Stored = int | float | None
-"""A number as a database keeps it: NaN may be null there."""
-
-
-class Chunk(NamedTuple):
-    """A stretch of one series to be stored; axes are named by their place among those stored with it."""
-
-    name: columns.Name
-    t0: float
-    t1: float
-    n: int
-    measured: int
-    low: codec.Number
-    high: codec.Number
-    total: codec.Number
-    last: codec.Number
-    times: int
-    spans: int | None
-    blob: bytes
-
-
-class ChunkRow(NamedTuple):
-    """A stretch of one series as it is read; axes are named by their keys."""
-
-    key: str
-    instance: str
-    n: int
-    times_id: int
-    spans_id: int | None
-    blob: bytes
-
-
-class HeaderRow(NamedTuple):
-    """What is known of a stretch of one series without unpacking it."""
-
-    key: str
-    instance: str
-    measured: int
-    low: Stored
-    high: Stored
-    total: Stored
-    last: Stored
-
-
-class PointTables(Protocol):
-    """Where a back end keeps the points of one run; all writing is inside the caller's transaction."""
-
-    def size(self, stream: str) -> tuple[int, int]:
-        """Count the windows of a stream that wait, and give the last number of a row of them."""
-
-    def waiting(self, stream: str) -> list[bytes]:
-        """Read the windows of a stream that wait, in order."""
-
-    def wait(self, stream: str, sequence: int, windows: int, blob: bytes) -> None:
-        """Add windows that wait."""
-
-    def drop(self, stream: str) -> None:
-        """Drop the windows of a stream that wait."""
-
-    def drop_young(self) -> None:
-        """Drop what waits of processes that were hardly seen."""
-
-    def old_enough(self) -> set[str]:
-        """Name the processes that were seen often enough for series."""
-
-    def young(self) -> set[str]:
-        """Name the processes that were hardly seen."""
-
-    def waiting_processes(self) -> set[str]:
-        """Name the processes that wait in streams of their own."""
-
-    def store(self, axes: Sequence[bytes], chunks: Sequence[Chunk]) -> None:
-        """Add sealed stretches and the axes that they share."""
-
-    def chunks(self, keys: Collection[str] | None, between: tuple[float, float]) -> list[ChunkRow]:
-        """Read stretches that touch a span of time, by key and instance, each in the order it was written."""
-
-    def axes(self, wanted: Collection[int]) -> Mapping[int, bytes]:
-        """Read axes by their keys."""
-
-    def tail(self) -> list[bytes]:
-        """Read all windows that wait, for every series oldest first."""
-
-    def headers(self) -> list[HeaderRow]:
-        """Read the headers of all stretches, for every series oldest first."""
-
 
 class PointWriter:
     """Adds the windows of one run, inside the caller's transaction."""
 
-    def __init__(self, tables: PointTables) -> None:
+    def __init__(self, tables: PointTables, counters: Collection[str] = ()) -> None:
         self._tables = tables
+        self._counters = counters
+        """Keys of which a rate will be asked."""
 
     def add(self, job: list[Window], instances: list[Window], *, final: bool) -> None:
         """Take new windows in; the last call seals what is worth it."""
@@ -177,7 +94,7 @@ class PointWriter:
     def _store(self, block: Sequence[Window], found: Sequence[columns.Column]) -> None:
         axes: list[bytes] = []
         times: dict[columns.Places, _Axis] = {}
-        spans: dict[tuple[str, columns.Places], int | None] = {}
+        spans: dict[tuple[str, columns.Places], _Spans | None] = {}
         chunks = []
         for column in found:
             source, places = columns.source_of(column.name[0]), column.places
@@ -187,11 +104,24 @@ class PointWriter:
                 axes.append(codec.encode(moments))
             if (source, places) not in spans:
                 covered = columns.spans(block, source, places)
-                spans[source, places] = None if covered is None else len(axes)
+                spans[source, places] = None if covered is None else _Spans(len(axes), covered)
                 axes += [] if covered is None else [codec.encode(covered)]
-            chunks.append(_chunk(column, times[places], spans[source, places]))
+            chunk = _chunk(column, times[places], spans[source, places])
+            chunks.append(self._with_figures(chunk, column, spans[source, places]))
         if chunks:
             self._tables.store(axes, chunks)
+
+    def _with_figures(self, chunk: Chunk, column: columns.Column, spans: "_Spans | None") -> Chunk:
+        if spans is None or column.name[0] not in self._counters:
+            return chunk
+        return chunk._replace(figures=figures.pack_rate(coarse.rate(column.values, spans.seconds)))
+
+
+class _Spans(NamedTuple):
+    """The seconds that points cover, and where they are to be stored."""
+
+    place: int
+    seconds: list[float]
 
 
 class _Axis(NamedTuple):
@@ -202,7 +132,7 @@ class _Axis(NamedTuple):
     t1: float
 
 
-def _chunk(column: columns.Column, times: _Axis, spans: int | None) -> Chunk:
+def _chunk(column: columns.Column, times: _Axis, spans: _Spans | None) -> Chunk:
     found = columns.statistics(column.values)
     return Chunk(
         name=column.name,
@@ -215,7 +145,7 @@ def _chunk(column: columns.Column, times: _Axis, spans: int | None) -> Chunk:
         total=_storable(found.total),
         last=_storable(found.last),
         times=times.place,
-        spans=spans,
+        spans=None if spans is None else spans.place,
         blob=codec.encode(column.values),
     )
 
@@ -277,6 +207,28 @@ class PointReader:
         self, keys: Collection[str] | None, counters: Collection[str], between: tuple[float, float]
     ) -> list[Series]:
         """Put series together from chunks and tail."""
+        found = self._sealed(keys, counters, between)
+        for name, waiting in self._unsealed(keys).items():
+            points = found.setdefault(name, _Points())
+            spans = None if waiting.spans is None else waiting.spans[0]
+            points.add(waiting.axes[0], waiting.times[0], waiting.values[0], spans)
+        return self._made(found, counters, between)
+
+    def sealed(
+        self, keys: Collection[str] | None, counters: Collection[str], between: tuple[float, float]
+    ) -> list[Series]:
+        """Put series together from chunks alone."""
+        return self._made(self._sealed(keys, counters, between), counters, between)
+
+    def _made(
+        self, found: Mapping[columns.Name, _Points], counters: Collection[str], between: tuple[float, float]
+    ) -> list[Series]:
+        made = [self._series(name, found[name], counters, between) for name in sorted(found)]
+        return [series for series in made if series.times]
+
+    def _sealed(
+        self, keys: Collection[str] | None, counters: Collection[str], between: tuple[float, float]
+    ) -> dict[columns.Name, _Points]:
         found: dict[columns.Name, _Points] = {}
         sealed = self._tables.chunks(keys, between)
         count = sum(row.n for row in sealed)
@@ -287,21 +239,7 @@ class PointReader:
             points = found.setdefault((row.key, row.instance), _Points())
             spans = None if spans_id is None else stored[spans_id]
             points.add(row.times_id, stored[row.times_id], values, spans)
-        windows, young = self._tail()
-        for column in columns.columns(windows):
-            if column.name[1] in young or (keys is not None and column.name[0] not in keys):
-                continue
-            times = columns.times(windows, column.places)
-            covered = columns.spans(windows, columns.source_of(column.name[0]), column.places)
-            points = found.setdefault(column.name, _Points())
-            points.add(
-                column.places,
-                packed(times),
-                packed(column.values),
-                None if covered is None else packed(covered),
-            )
-        made = [self._series(name, found[name], counters, between) for name in sorted(found)]
-        return [series for series in made if series.times]
+        return found
 
     def _series(
         self, name: columns.Name, points: _Points, counters: Collection[str], between: tuple[float, float]
@@ -333,6 +271,31 @@ class PointReader:
         found = {axis_id: decode(blob) for axis_id, blob in self._tables.axes(wanted).items()}
         if len(found) != len(wanted):
             raise codec.DamagedBlobError("an axis is missing")
+        return found
+
+    def tail(
+        self, keys: Collection[str] | None, counters: Collection[str], between: tuple[float, float]
+    ) -> dict[columns.Name, Series]:
+        """Read of every series what is not sealed."""
+        found = self._unsealed(keys)
+        made = {name: self._series(name, points, counters, between) for name, points in found.items()}
+        return {name: series for name, series in made.items() if series.times}
+
+    def _unsealed(self, keys: Collection[str] | None) -> dict[columns.Name, _Points]:
+        found: dict[columns.Name, _Points] = {}
+        windows, young = self._tail()
+        for column in columns.columns(windows):
+            if column.name[1] in young or (keys is not None and column.name[0] not in keys):
+                continue
+            times = columns.times(windows, column.places)
+            covered = columns.spans(windows, columns.source_of(column.name[0]), column.places)
+            found[column.name] = _Points()
+            found[column.name].add(
+                column.places,
+                packed(times),
+                packed(column.values),
+                None if covered is None else packed(covered),
+            )
         return found
 
     def _tail(self) -> tuple[list[Window], set[str]]:

@@ -6,7 +6,7 @@ Sealed stretches go in by COPY. The caller holds the run's lock, so numbers of s
 from collections.abc import Collection, Sequence
 
 from jobmeter.stores import PROCESS_WINDOWS, columns
-from jobmeter.stores.points import Chunk, ChunkRow, HeaderRow
+from jobmeter.stores.pointtables import Chunk, ChunkRow, FigureRow, HeaderRow
 from jobmeter.stores.postgres_link import Connection
 from jobmeter.stores.postgres_types import numeric
 
@@ -29,9 +29,15 @@ _SERIES_COPY = "COPY series (run_no, series_no, key, instance) FROM STDIN"
 _AXIS_LAST = "SELECT coalesce(max(axis_no), 0) FROM axis WHERE run_no = %s"
 _AXIS_COPY = "COPY axis (run_no, axis_no, blob) FROM STDIN"
 _AXES = "SELECT axis_no, blob FROM axis WHERE run_no = %s AND axis_no = ANY (%s)"
-_CHUNK_COPY = """COPY chunk (run_no, series_no, t0, t1, n, measured, low, high, total, last, times_no, spans_no, blob)
-    FROM STDIN"""
+_CHUNK_COPY = """COPY chunk (run_no, series_no, t0, t1, n, measured, low, high, total, last, times_no, spans_no, blob,
+        figures) FROM STDIN"""
 _CHUNKS = """SELECT series.key, series.instance, chunk.n, chunk.times_no, chunk.spans_no, chunk.blob
+    FROM series JOIN chunk ON chunk.run_no = series.run_no AND chunk.series_no = series.series_no
+    WHERE series.run_no = %(run)s AND (%(keys)s::text[] IS NULL OR series.key = ANY (%(keys)s))
+      AND chunk.t1 >= %(begin)s AND chunk.t0 <= %(end)s
+    ORDER BY series.key, series.instance, chunk.times_no"""
+_FIGURES = """SELECT series.key, series.instance, chunk.n, chunk.t0, chunk.t1, chunk.measured, chunk.low, chunk.high,
+        chunk.total, chunk.last, chunk.spans_no, chunk.figures
     FROM series JOIN chunk ON chunk.run_no = series.run_no AND chunk.series_no = series.series_no
     WHERE series.run_no = %(run)s AND (%(keys)s::text[] IS NULL OR series.key = ANY (%(keys)s))
       AND chunk.t1 >= %(begin)s AND chunk.t0 <= %(end)s
@@ -89,10 +95,10 @@ class PostgresPoints:
                 copy.write_row((self._run_no, first + place, blob))
         numbers = self._series([chunk.name for chunk in chunks])
         with self._connection.cursor().copy(_CHUNK_COPY) as copy:
-            for name, t0, t1, n, measured, low, high, total, last, times, spans, blob in chunks:
+            for name, t0, t1, n, measured, low, high, total, last, times, spans, blob, figures in chunks:
                 header = (t0, t1, n, measured, numeric(low), numeric(high), numeric(total), numeric(last))
                 spans_no = None if spans is None else first + spans
-                copy.write_row((self._run_no, numbers[name], *header, first + times, spans_no, blob))
+                copy.write_row((self._run_no, numbers[name], *header, first + times, spans_no, blob, figures))
 
     def _last(self, sql: str) -> int:
         ((last,),) = self._connection.execute(sql, (self._run_no,))
@@ -114,14 +120,19 @@ class PostgresPoints:
         return found
 
     def chunks(self, keys: Collection[str] | None, between: tuple[float, float]) -> list[ChunkRow]:
+        return [ChunkRow(*row) for row in self._connection.execute(_CHUNKS, self._wanted(keys, between))]
+
+    def figures(self, keys: Collection[str] | None, between: tuple[float, float]) -> list[FigureRow]:
+        return [FigureRow(*row) for row in self._connection.execute(_FIGURES, self._wanted(keys, between))]
+
+    def _wanted(self, keys: Collection[str] | None, between: tuple[float, float]) -> dict[str, object]:
         begin, end = between
-        wanted = {
+        return {
             "run": self._run_no,
             "keys": None if keys is None else sorted(keys),
             "begin": begin,
             "end": end,
         }
-        return [ChunkRow(*row) for row in self._connection.execute(_CHUNKS, wanted)]
 
     def axes(self, wanted: Collection[int]) -> dict[int, bytes]:
         return dict(self._connection.execute(_AXES, (self._run_no, list(wanted)))) if wanted else {}

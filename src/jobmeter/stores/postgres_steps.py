@@ -4,7 +4,15 @@ from collections.abc import Collection, Sequence
 
 from jobmeter.stores.postgres_link import Connection
 from jobmeter.stores.postgres_types import numeric
-from jobmeter.stores.stepchunks import Block, BlockHeader, BlockRow, MetricChunk, MetricHeader, MetricRow
+from jobmeter.stores.stepchunks import (
+    Block,
+    BlockHeader,
+    BlockRow,
+    MetricChunk,
+    MetricFigures,
+    MetricHeader,
+    MetricRow,
+)
 from jobmeter.stores.stepcolumns import Stream
 
 _STREAM_NO = """SELECT stream_no FROM step_stream
@@ -28,8 +36,8 @@ _BLOCKS = """SELECT block_no, n, steps, times FROM step_block
     WHERE run_no = %s AND stream_no = %s AND high_step >= %s AND low_step <= %s ORDER BY block_no"""
 _BLOCK_HEADERS = """SELECT n, last_step, t0, t0_step, t1, t1_step, advanced, advancing_seconds
     FROM step_block WHERE run_no = %s AND stream_no = %s ORDER BY block_no"""
-_CHUNK_COPY = """COPY step_chunk (run_no, block_no, metric, n, finite, low, high, first, last, places, blob)
-    FROM STDIN"""
+_CHUNK_COPY = """COPY step_chunk (run_no, block_no, metric, n, finite, low, high, first, last, places, blob,
+        figures) FROM STDIN"""
 _CHUNKS = """SELECT block_no, metric, places, blob FROM step_chunk
     WHERE run_no = %(run)s AND block_no = ANY (%(blocks)s)
       AND (%(metrics)s::text[] IS NULL OR metric = ANY (%(metrics)s))"""
@@ -38,6 +46,11 @@ _CHUNK_HEADERS = """SELECT step_chunk.metric, step_chunk.n, step_chunk.finite, s
     FROM step_block JOIN step_chunk
       ON step_chunk.run_no = step_block.run_no AND step_chunk.block_no = step_block.block_no
     WHERE step_block.run_no = %s AND step_block.stream_no = %s ORDER BY step_chunk.block_no"""
+_FIGURES = """SELECT step_chunk.metric, step_chunk.n, step_chunk.figures
+    FROM step_block JOIN step_chunk
+      ON step_chunk.run_no = step_block.run_no AND step_chunk.block_no = step_block.block_no
+    WHERE step_block.run_no = %s AND step_block.stream_no = %s AND step_chunk.metric = ANY (%s)
+    ORDER BY step_chunk.metric, step_chunk.block_no"""
 _CELLS = "SELECT coalesce(sum(n), 0)::bigint FROM step_chunk WHERE run_no = %s"
 FORGET = (
     "DELETE FROM step_chunk WHERE run_no = %s",
@@ -84,10 +97,9 @@ class PostgresSteps:
         row = (self._run_no, stream_id, block_no, *block[:5], *block.pace, block.steps, block.times)
         self._connection.execute(_BLOCK_ADD, row)
         with self._connection.cursor().copy(_CHUNK_COPY) as copy:
-            for metric, n, finite, *numbers, places, blob in chunks:
-                copy.write_row(
-                    (self._run_no, block_no, metric, n, finite, *map(numeric, numbers), places, blob)
-                )
+            for metric, n, finite, *numbers, places, blob, figures in chunks:
+                header = (metric, n, finite, *map(numeric, numbers))
+                copy.write_row((self._run_no, block_no, *header, places, blob, figures))
 
     def cells(self) -> int:
         ((cells,),) = self._connection.execute(_CELLS, (self._run_no,))
@@ -115,3 +127,7 @@ class PostgresSteps:
     def metric_headers(self, stream_id: int) -> list[MetricHeader]:
         found = self._connection.execute(_CHUNK_HEADERS, (self._run_no, stream_id))
         return [MetricHeader(*row) for row in found]
+
+    def metric_figures(self, stream_id: int, metrics: Collection[str]) -> list[MetricFigures]:
+        found = self._connection.execute(_FIGURES, (self._run_no, stream_id, sorted(metrics)))
+        return [MetricFigures(*row) for row in found]

@@ -34,6 +34,7 @@ from jobmeter.stores import (
     columns,
     documents,
     files,
+    lines,
     listed,
     lists,
     migrate,
@@ -155,7 +156,9 @@ class SqliteStore:
             self._add_events(run_id, batch.events)
             job, instances = columns.split(batch.windows)
             self._add_processes(batch.run, instances)
-            points.PointWriter(self._points(run_id)).add(job, instances, final=batch.final)
+            points.PointWriter(self._points(run_id), coarse.counters(batch.run)).add(
+                job, instances, final=batch.final
+            )
             steps = stepcolumns.streams(batch.steps)
             stepchunks.StepWriter(self._steps(run_id)).add(steps, final=batch.final)
             self._connection.executemany(
@@ -303,8 +306,8 @@ class SqliteStore:
         counters: Collection[str] = (),
         between: tuple[float, float] | None = None,
     ) -> list[Stretches]:
-        found = self.series(run_id, keys, counters=counters, between=between)
-        return [coarse.stretches((one.key, one.instance), coarse.pieces(one, points)) for one in found]
+        with self._guard(), self._snapshot():
+            return lines.Lines(self._points(run_id), counters, between).read(keys, points)
 
     def statistics(self, run_id: str) -> dict[tuple[str, str], Statistics]:
         with self._guard(), self._snapshot():
@@ -342,12 +345,8 @@ class SqliteStore:
         ranks: Collection[int] | None = None,
         between: tuple[int, int] | None = None,
     ) -> list[StepStretches]:
-        tables = self.steps(run_id, sources=sources, ranks=ranks, metrics=metrics, between=between)
-        return [
-            coarse.step_stretches(table, metric, points)
-            for table in tables
-            for metric in sorted(table.columns)
-        ]
+        with self._guard(), self._snapshot():
+            return lines.StepLines(self._steps(run_id), points).read(metrics, sources, ranks, between)
 
     def step_statistics(self, run_id: str) -> list[StepStatistics]:
         with self._guard(), self._snapshot():

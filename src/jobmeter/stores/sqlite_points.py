@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 import apsw
 
 from jobmeter.stores import PROCESS_WINDOWS, columns, rows
-from jobmeter.stores.points import Chunk, ChunkRow, HeaderRow
+from jobmeter.stores.pointtables import Chunk, ChunkRow, FigureRow, HeaderRow
 
 _TAIL_SIZE = (
     "SELECT coalesce(sum(windows), 0), coalesce(max(sequence), 0) FROM tail WHERE run_id = ? AND stream = ?"
@@ -25,9 +25,15 @@ _SERIES_ADD = "INSERT INTO series (run_id, key, instance) VALUES (?, ?, ?)"
 _AXIS_ADD = "INSERT INTO axis (run_id, blob) VALUES (?, ?)"
 _AXIS_READ = "SELECT blob FROM axis WHERE axis_id = ?"
 _CHUNK_ADD = """INSERT INTO chunk
-    (series_id, t0, t1, n, measured, low, high, total, last, times_id, spans_id, blob)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (series_id, t0, t1, n, measured, low, high, total, last, times_id, spans_id, blob, figures)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _CHUNKS = """SELECT series.key, series.instance, chunk.n, chunk.times_id, chunk.spans_id, chunk.blob
+    FROM series JOIN chunk ON chunk.series_id = series.series_id
+    WHERE series.run_id = ?1 AND (?2 IS NULL OR series.key IN (SELECT value FROM json_each(?2)))
+      AND chunk.t1 >= ?3 AND chunk.t0 <= ?4
+    ORDER BY series.key, series.instance, chunk.chunk_id"""
+_FIGURES = """SELECT series.key, series.instance, chunk.n, chunk.t0, chunk.t1, chunk.measured, chunk.low, chunk.high,
+        chunk.total, chunk.last, chunk.spans_id, chunk.figures
     FROM series JOIN chunk ON chunk.series_id = series.series_id
     WHERE series.run_id = ?1 AND (?2 IS NULL OR series.key IN (SELECT value FROM json_each(?2)))
       AND chunk.t1 >= ?3 AND chunk.t0 <= ?4
@@ -79,8 +85,9 @@ class SqlitePoints:
         self._connection.executemany(_CHUNK_ADD, [self._row(chunk, ids) for chunk in chunks])
 
     def _row(self, chunk: Chunk, ids: Sequence[int]) -> tuple[rows.Bound, ...]:
-        name, *header, times, spans, blob = chunk
-        return (self._series_id(name), *header, ids[times], None if spans is None else ids[spans], blob)
+        name, *header, times, spans, blob, figures = chunk
+        spans_id = None if spans is None else ids[spans]
+        return (self._series_id(name), *header, ids[times], spans_id, blob, figures)
 
     def _axis(self, blob: bytes) -> int:
         self._connection.execute(_AXIS_ADD, (self._run_id, blob))
@@ -96,6 +103,10 @@ class SqlitePoints:
     def chunks(self, keys: Collection[str] | None, between: tuple[float, float]) -> list[ChunkRow]:
         wanted = None if keys is None else json.dumps(sorted(keys))
         return rows.select(self._connection, _CHUNKS, (self._run_id, wanted, *between), list[ChunkRow])
+
+    def figures(self, keys: Collection[str] | None, between: tuple[float, float]) -> list[FigureRow]:
+        wanted = None if keys is None else json.dumps(sorted(keys))
+        return rows.select(self._connection, _FIGURES, (self._run_id, wanted, *between), list[FigureRow])
 
     def axes(self, wanted: Collection[int]) -> dict[int, bytes]:
         found: dict[int, bytes] = {}

@@ -6,7 +6,15 @@ from collections.abc import Collection, Sequence
 import apsw
 
 from jobmeter.stores import rows
-from jobmeter.stores.stepchunks import Block, BlockHeader, BlockRow, MetricChunk, MetricHeader, MetricRow
+from jobmeter.stores.stepchunks import (
+    Block,
+    BlockHeader,
+    BlockRow,
+    MetricChunk,
+    MetricFigures,
+    MetricHeader,
+    MetricRow,
+)
 from jobmeter.stores.stepcolumns import Stream
 
 _STREAM_ID = """SELECT stream_id FROM step_stream
@@ -27,14 +35,18 @@ _BLOCKS = """SELECT block_id, n, steps, times FROM step_block
 _BLOCK_HEADERS = """SELECT n, last_step, t0, t0_step, t1, t1_step, advanced, advancing_seconds
     FROM step_block WHERE stream_id = ? ORDER BY block_id"""
 _CHUNK_ADD = """INSERT INTO step_chunk
-        (block_id, metric, n, finite, low, high, first, last, places, blob)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+        (block_id, metric, n, finite, low, high, first, last, places, blob, figures)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _CHUNKS = """SELECT metric, places, blob FROM step_chunk
     WHERE block_id = ?1 AND (?2 IS NULL OR metric IN (SELECT value FROM json_each(?2)))"""
 _CHUNK_HEADERS = """SELECT step_chunk.metric, step_chunk.n, step_chunk.finite, step_chunk.low,
         step_chunk.high, step_chunk.first, step_chunk.last
     FROM step_block JOIN step_chunk ON step_chunk.block_id = step_block.block_id
     WHERE step_block.stream_id = ? ORDER BY step_chunk.block_id"""
+_FIGURES = """SELECT step_chunk.metric, step_chunk.n, step_chunk.figures
+    FROM step_block JOIN step_chunk ON step_chunk.block_id = step_block.block_id
+    WHERE step_block.stream_id = ? AND step_chunk.metric IN (SELECT value FROM json_each(?))
+    ORDER BY step_chunk.metric, step_chunk.block_id"""
 _CELLS = """SELECT coalesce(sum(step_chunk.n), 0) FROM step_stream
     JOIN step_block ON step_block.stream_id = step_stream.stream_id
     JOIN step_chunk ON step_chunk.block_id = step_block.block_id
@@ -102,3 +114,6 @@ class SqliteSteps:
 
     def metric_headers(self, stream_id: int) -> list[MetricHeader]:
         return self._select(_CHUNK_HEADERS, (stream_id,), list[MetricHeader])
+
+    def metric_figures(self, stream_id: int, metrics: Collection[str]) -> list[MetricFigures]:
+        return self._select(_FIGURES, (stream_id, json.dumps(sorted(metrics))), list[MetricFigures])

@@ -10,7 +10,16 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from jobmeter.model.steps import Column, Number, Step, StepTable, packed
-from jobmeter.stores import MetricStatistics, Pace, StepStatistics, arrays, codec, stepcolumns, steptails
+from jobmeter.stores import (
+    MetricStatistics,
+    Pace,
+    StepStatistics,
+    arrays,
+    codec,
+    figures,
+    stepcolumns,
+    steptails,
+)
 from jobmeter.stores.stepcolumns import Stream
 
 BLOCK_STEPS = 4096
@@ -49,6 +58,8 @@ class MetricChunk(NamedTuple):
     last: Number
     places: bytes | None
     blob: bytes
+    figures: bytes | None
+    """Of parts of the values, as `figures` packs them."""
 
 
 class BlockRow(NamedTuple):
@@ -93,6 +104,14 @@ class MetricHeader(NamedTuple):
     last: Stored
 
 
+class MetricFigures(NamedTuple):
+    """One metric in a block as charts read it."""
+
+    metric: str
+    n: int
+    figures: bytes | None
+
+
 class StepTables(Protocol):
     """Where a back end keeps the steps of one run; all writing is inside the caller's transaction."""
 
@@ -134,6 +153,14 @@ class StepTables(Protocol):
     def metric_headers(self, stream_id: int) -> list[MetricHeader]:
         """Read the headers of a stream's metrics, for each in order."""
 
+    def metric_figures(self, stream_id: int, metrics: Collection[str]) -> list[MetricFigures]:
+        """Read the figures of some of a stream's metrics, for each in order."""
+
+
+def waiting(tables: StepTables, stream_id: int) -> list[Step]:
+    """Read the steps of a stream that are not sealed."""
+    return [step for blob in tables.waiting(stream_id) for step in steptails.decode(blob)]
+
 
 class StepWriter:
     """Adds the steps of one run, inside the caller's transaction."""
@@ -174,14 +201,14 @@ class StepWriter:
             self._tables.wait(stream_id, sequence, (len(steps), _cells(steps)), steptails.encode(steps))
 
     def _waiting(self, stream_id: int) -> list[Step]:
-        return [step for blob in self._tables.waiting(stream_id) for step in steptails.decode(blob)]
+        return waiting(self._tables, stream_id)
 
     def _seal(self, stream_id: int, block: list[Step]) -> None:
         steps, times = [row.step for row in block], stepcolumns.times(block)
         ends = (steps[0], steps[-1], min(steps), max(steps))
         pace = stepcolumns.pace(steps, times)
         blobs = (codec.encode(steps), None if times is None else codec.encode(times))
-        chunks = [_chunk(name, column) for name, column in stepcolumns.columns(block).items()]
+        chunks = [_chunk(name, column, steps) for name, column in stepcolumns.columns(block).items()]
         self._tables.store(stream_id, Block(len(block), *ends, pace, *blobs), chunks)
 
 
@@ -199,7 +226,7 @@ def _ends(steps: Sequence[Step]) -> Iterator[int]:
             begin, cells = place, 0
 
 
-def _chunk(metric: str, column: Column) -> MetricChunk:
+def _chunk(metric: str, column: Column, steps: Sequence[int]) -> MetricChunk:
     found = stepcolumns.statistics(column.values)
     return MetricChunk(
         metric=metric,
@@ -211,6 +238,7 @@ def _chunk(metric: str, column: Column) -> MetricChunk:
         last=_storable(found.last),
         places=None if column.rows is None else codec.encode(column.rows),
         blob=codec.encode(column.values),
+        figures=figures.pack_parts(steps, column),
     )
 
 
@@ -329,7 +357,7 @@ class StepReader:
         parts.count += len(tail)
 
     def _waiting(self, stream_id: int) -> list[Step]:
-        return [step for blob in self._tables.waiting(stream_id) for step in steptails.decode(blob)]
+        return waiting(self._tables, stream_id)
 
     def statistics(self) -> list[StepStatistics]:
         """Summarise every table from headers and tail."""

@@ -1,7 +1,8 @@
 -- run_no leads every key, so that the same tables distribute and partition by run. It stands for the run's id in all
 -- tables but `run` and `source`: four bytes instead of twenty-four in every row and every index.
 -- Text sorts by bytes, as in every other back end. Headers are numeric: whole numbers stay whole beyond 2^53.
--- What is compressed already is not compressed again.
+-- What is compressed already is not compressed again. An ordered index takes no text of more than 2,700 bytes, and
+-- names have no longest: they are found by their hashes.
 CREATE TABLE run (
     run_no integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     run_id text COLLATE "C" NOT NULL UNIQUE,
@@ -19,8 +20,74 @@ ALTER TABLE run ALTER COLUMN detail SET STORAGE EXTERNAL;
 CREATE INDEX run_by_start ON run (started_at DESC NULLS LAST, run_id DESC);
 CREATE INDEX run_unfinished ON run (origin, run_id) WHERE NOT final;
 CREATE INDEX run_by_origin ON run (origin, run_id);
-CREATE INDEX run_by_job ON run (job_id);
-CREATE INDEX run_by_key ON run (job_key, started_at) WHERE job_key <> '';
+CREATE INDEX run_by_job ON run USING hash (job_id);
+CREATE INDEX run_by_key ON run USING hash (job_key) WHERE job_key <> '';
+
+-- One narrow row a run: what lists are filtered, sorted and counted by, so that no document is read for it.
+-- A text has a second column in lower case, null where that is the same.
+CREATE TABLE listed (
+    run_id text COLLATE "C" NOT NULL PRIMARY KEY,
+    id_folded text COLLATE "C" NOT NULL,
+    started_at double precision,
+    cause text COLLATE "C", -- what analysis said; not of the folder
+    cause_folded text COLLATE "C",
+    command text COLLATE "C",
+    command_folded text COLLATE "C",
+    "group" text COLLATE "C",
+    group_folded text COLLATE "C",
+    host text COLLATE "C",
+    host_folded text COLLATE "C",
+    job_id text COLLATE "C",
+    job_id_folded text COLLATE "C",
+    name text COLLATE "C",
+    name_folded text COLLATE "C",
+    origin text COLLATE "C",
+    origin_folded text COLLATE "C",
+    project text COLLATE "C",
+    project_folded text COLLATE "C",
+    signal text COLLATE "C",
+    signal_folded text COLLATE "C",
+    status text COLLATE "C",
+    status_folded text COLLATE "C",
+    "user" text COLLATE "C",
+    user_folded text COLLATE "C",
+    cores numeric,
+    cpu_seconds numeric,
+    disk numeric,
+    ended numeric,
+    energy numeric,
+    exit_code numeric,
+    gpu_memory numeric,
+    gpu_util numeric,
+    io_read numeric,
+    io_write numeric,
+    memory_limit numeric,
+    memory_peak numeric,
+    ranks numeric,
+    samples numeric,
+    steps_count numeric,
+    steps_last_step numeric,
+    steps_per_second numeric,
+    throughput numeric,
+    wall numeric,
+    world_size numeric
+) WITH (fillfactor = 80);
+CREATE INDEX listed_by_start ON listed (started_at DESC NULLS LAST, run_id DESC);
+CREATE INDEX listed_by_cause ON listed USING hash (cause);
+CREATE INDEX listed_by_host ON listed USING hash (host);
+CREATE INDEX listed_by_job ON listed USING hash (job_id);
+CREATE INDEX listed_by_name ON listed USING hash (name);
+CREATE INDEX listed_by_project ON listed USING hash (project);
+CREATE INDEX listed_by_status ON listed USING hash (status);
+CREATE INDEX listed_by_user ON listed USING hash ("user");
+
+CREATE TABLE run_tag (
+    run_id text COLLATE "C" NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    value text COLLATE "C" NOT NULL
+);
+CREATE INDEX run_tag_by_run ON run_tag (run_id);
+CREATE INDEX run_tag_by_value ON run_tag USING hash (value);
 
 -- Homes that hold a run which another home indexes.
 CREATE TABLE copy (
@@ -34,16 +101,16 @@ CREATE TABLE source (
     file text COLLATE "C" NOT NULL,
     byte_offset bigint NOT NULL,
     bad_lines bigint NOT NULL,
-    state text NOT NULL,
-    PRIMARY KEY (run_id, file)
+    state text NOT NULL
 );
+CREATE UNIQUE INDEX source_by_run ON source (run_id, hashtextextended(file, 0));
 
 CREATE TABLE series (
     run_no integer NOT NULL,
     series_no integer NOT NULL,
     key text COLLATE "C" NOT NULL,
     instance text COLLATE "C" NOT NULL,
-    PRIMARY KEY (run_no, key, instance) INCLUDE (series_no)
+    PRIMARY KEY (run_no, series_no)
 );
 
 -- times and spans are shared by all series sampled together
@@ -70,6 +137,7 @@ CREATE TABLE chunk (
     total numeric NOT NULL,
     last numeric NOT NULL,
     blob bytea NOT NULL,
+    figures bytea, -- of a counter's rate
     PRIMARY KEY (run_no, series_no, times_no)
 );
 ALTER TABLE chunk ALTER COLUMN blob SET STORAGE EXTERNAL;
@@ -79,9 +147,9 @@ CREATE TABLE tail (
     stream text COLLATE "C" NOT NULL,
     sequence integer NOT NULL,
     windows integer NOT NULL,
-    blob bytea NOT NULL,
-    PRIMARY KEY (run_no, stream, sequence)
+    blob bytea NOT NULL
 );
+CREATE INDEX tail_by_run ON tail (run_no, sequence);
 ALTER TABLE tail ALTER COLUMN blob SET STORAGE EXTERNAL;
 
 CREATE TABLE process (
@@ -98,9 +166,9 @@ CREATE TABLE process (
     write_bytes bigint,
     rank bigint,
     role text,
-    world_size bigint,
-    PRIMARY KEY (run_no, instance)
+    world_size bigint
 );
+CREATE UNIQUE INDEX process_by_run ON process (run_no, hashtextextended(instance, 0));
 CREATE INDEX process_by_rank ON process (run_no, rank, world_size) WHERE rank IS NOT NULL;
 
 CREATE TABLE event (
@@ -119,8 +187,7 @@ CREATE TABLE step_stream (
     writer text COLLATE "C" NOT NULL,
     source text COLLATE "C" NOT NULL,
     rank bigint NOT NULL,
-    PRIMARY KEY (run_no, stream_no),
-    UNIQUE (run_no, writer, source, rank)
+    PRIMARY KEY (run_no, stream_no)
 );
 
 CREATE TABLE step_block (
@@ -157,8 +224,9 @@ CREATE TABLE step_chunk (
     last numeric NOT NULL,
     places bytea, -- rows of the block that have the metric; null is all of them
     blob bytea NOT NULL,
-    PRIMARY KEY (run_no, block_no, metric)
+    figures bytea -- of parts of the values
 );
+CREATE INDEX step_chunk_by_block ON step_chunk (run_no, block_no);
 ALTER TABLE step_chunk ALTER COLUMN places SET STORAGE EXTERNAL, ALTER COLUMN blob SET STORAGE EXTERNAL;
 
 CREATE TABLE step_tail (
@@ -177,5 +245,6 @@ CREATE TABLE report (
     run_no integer NOT NULL PRIMARY KEY,
     rules text NOT NULL,
     inputs text NOT NULL,
-    document bytea NOT NULL
+    document bytea NOT NULL,
+    cause text NOT NULL
 );

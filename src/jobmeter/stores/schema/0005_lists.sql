@@ -84,17 +84,9 @@ INSERT INTO run_tag (key, value, run_id)
 SELECT substr(field.key, 5), field.value, run.run_id
 FROM run, json_each(CAST(run.fields AS TEXT)) AS field WHERE substr(field.key, 1, 4) = 'tag.';
 
--- A counter's rate in a chunk, and the seconds it is over; null of what is no counter, and of older chunks.
-ALTER TABLE chunk ADD COLUMN low_rate REAL;
-ALTER TABLE chunk ADD COLUMN high_rate REAL;
-ALTER TABLE chunk ADD COLUMN last_rate REAL;
-ALTER TABLE chunk ADD COLUMN rated INTEGER; -- points that have a rate
-ALTER TABLE chunk ADD COLUMN rated_total;
-ALTER TABLE chunk ADD COLUMN seconds REAL;
-
--- Whether no step of a block goes back or repeats one, and the figures of parts of a metric's values.
-ALTER TABLE step_block ADD COLUMN is_rising INTEGER;
-ALTER TABLE step_chunk ADD COLUMN parts BLOB;
+-- Figures for charts that the columns do not tell: of a counter's rate, and of parts of a metric's values.
+ALTER TABLE chunk ADD COLUMN figures BLOB;
+ALTER TABLE step_chunk ADD COLUMN figures BLOB;
 
 -- What a report gives as the cause: those made before there was this column are made anew.
 DELETE FROM report;
