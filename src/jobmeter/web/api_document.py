@@ -84,8 +84,7 @@ def _without_null(schema: Node) -> Node:
     choices = [one for one in schema.get("oneOf", ()) if one.get("type") != "null"]
     if len(choices) != 1:
         return schema
-    rest = {key: value for key, value in schema.items() if key not in ("oneOf", "default")}
-    return choices[0] | rest
+    return {**choices[0], **{key: value for key, value in schema.items() if key not in ("oneOf", "default")}}
 
 
 def _describe(schema: Node, told: dict[str, str]) -> None:
@@ -116,10 +115,9 @@ def _of_class(statement: ast.ClassDef) -> dict[str, str]:
     if own is not None:
         told[""] = own
     for field, after in zip(statement.body, statement.body[1:], strict=False):
-        match field, after:
-            case (
-                ast.AnnAssign(target=ast.Name(id=name)),
-                ast.Expr(value=ast.Constant(value=str() as text)),
-            ):
-                told[name] = inspect.cleandoc(text)
+        if not isinstance(field, ast.AnnAssign) or not isinstance(after, ast.Expr):
+            continue
+        name, text = field.target, after.value
+        if isinstance(name, ast.Name) and isinstance(text, ast.Constant) and isinstance(text.value, str):
+            told[name.id] = inspect.cleandoc(text.value)
     return told

@@ -147,7 +147,7 @@ def test_what_another_process_is_compressing_is_not_written_into(tmp_path: Path)
 
 def test_what_another_process_removed_frees_nothing(tmp_path: Path) -> None:
     assert garbage.compress(tmp_path / "usage.jsonl") == 0
-    assert garbage._delete(tmp_path, tmp_path / "gone", dry_run=False) == 0
+    assert garbage.delete(tmp_path, tmp_path / "gone") == 0
     assert list(tmp_path.iterdir()) == []
 
 
