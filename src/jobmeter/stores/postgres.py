@@ -6,14 +6,17 @@ this home, because only those folders can be looked at from here; all else speak
 """
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from jobmeter.model.query import Facet, RunPage, RunQuery, Total
 from jobmeter.model.run import Run, Status, Value
 from jobmeter.model.steps import StepTable
+from jobmeter.model.stretches import StepStretches, Stretches
 from jobmeter.model.view import Event, Process, Series
 from jobmeter.stores import (
+    MOST_FACETS,
     Batch,
     BusyError,
     Position,
@@ -22,8 +25,11 @@ from jobmeter.stores import (
     StepStatistics,
     StoredReport,
     documents,
+    lines,
+    lists,
     points,
     postgres_link,
+    postgres_listed,
     postgres_migrate,
     postgres_points,
     postgres_runs,
@@ -42,7 +48,8 @@ _RUN_IDS = """SELECT run_id FROM run WHERE origin = %(origin)s
     UNION ALL SELECT run_id FROM copy WHERE origin = %(origin)s"""
 _RUN_UNFINISHED = "SELECT run_id, status FROM run WHERE NOT final AND origin = %s ORDER BY run_id"
 _RUN_BRIEFS = "SELECT brief FROM run ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT %s"
-_RUN_FIELDS = "SELECT run_id, fields FROM run ORDER BY started_at DESC NULLS LAST, run_id DESC"
+_RUN_FIELDS = """SELECT run.run_id, run.fields, listed.cause FROM run JOIN listed USING (run_id)
+    ORDER BY run.started_at DESC NULLS LAST, run.run_id DESC"""
 _RUN_SUMMARIES = "SELECT run_id, brief FROM run"
 _RUN_BRIEF = "SELECT brief FROM run WHERE run_id = %s"
 _RUN_ONE = "SELECT brief, detail FROM run WHERE run_id = %s"
@@ -56,12 +63,12 @@ _PROCESS_READ = """SELECT instance, windows, first_seen, last_seen, command, cpu
         read_bytes, write_bytes, rank, role, world_size
     FROM process WHERE run_no = %s"""
 _PROCESS_RANKS = "SELECT DISTINCT rank, world_size FROM process WHERE run_no = %s AND rank IS NOT NULL"
-_REPORT_READ = """SELECT report.rules, report.inputs, report.document FROM report JOIN run USING (run_no)
+_REPORT_READ = """SELECT report.rules, report.inputs, report.document, report.cause FROM report JOIN run USING (run_no)
     WHERE run.run_id = %s"""
-_REPORT_PUT = """INSERT INTO report (run_no, rules, inputs, document)
-    SELECT run_no, %s, %s, %s FROM run WHERE run_id = %s
-    ON CONFLICT (run_no) DO UPDATE SET
-        rules = excluded.rules, inputs = excluded.inputs, document = excluded.document"""
+_REPORT_PUT = """INSERT INTO report (run_no, rules, inputs, document, cause)
+    SELECT run_no, %s, %s, %s, %s FROM run WHERE run_id = %s
+    ON CONFLICT (run_no) DO UPDATE SET rules = excluded.rules, inputs = excluded.inputs,
+        document = excluded.document, cause = excluded.cause"""
 
 
 class PostgresStore:
@@ -118,7 +125,7 @@ class PostgresStore:
 
     def set_position(self, name: str, file: str, position: Position) -> None:
         with self._link.transaction() as connection:
-            postgres_runs.put_positions(connection, self._named(name), {file: position})
+            postgres_runs.put_position(connection, self._named(name), file, position)
 
     def _named(self, name: str) -> str:
         """Tell the homes' own files apart; runs have one name everywhere."""
@@ -128,12 +135,40 @@ class PostgresStore:
         with self._link.reading() as connection:
             return [documents.decode_brief(brief) for (brief,) in connection.execute(_RUN_BRIEFS, (limit,))]
 
+    def page(self, query: RunQuery) -> RunPage:
+        with self._asking() as asked:
+            return asked.page(query)
+
+    def count(self, query: RunQuery) -> int:
+        with self._asking() as asked:
+            return asked.count(query)
+
+    def facets(
+        self, query: RunQuery, names: Collection[str], *, least: int = 1, most: int | None = MOST_FACETS
+    ) -> dict[str, list[Facet]]:
+        with self._asking() as asked:
+            return asked.facets(query, names, least=least, most=most)
+
+    def totals(self, query: RunQuery, names: Collection[str]) -> dict[str, Total]:
+        with self._asking() as asked:
+            return asked.totals(query, names)
+
+    def values(self, query: RunQuery, names: Sequence[str]) -> list[tuple[object, ...]]:
+        with self._asking() as asked:
+            return asked.values(query, names)
+
+    @contextmanager
+    def _asking(self) -> Iterator[lists.Lists]:
+        with self._link.snapshot() as connection:
+            yield lists.Lists(postgres_listed.PostgresAsker(connection))
+
     def fields(self) -> Iterator[tuple[str, dict[str, object]]]:
         with self._link.reading() as connection:
             found = connection.execute(_RUN_FIELDS).fetchall()
         with self._link.guard():
-            for run_id, fields in found:
-                yield run_id, documents.decode_mapping(fields)
+            for run_id, fields, cause in found:
+                known = documents.decode_mapping(fields)
+                yield run_id, known if cause is None else known | {"cause": cause}
 
     def summaries(self) -> dict[str, dict[str, Value]]:
         with self._link.reading() as connection:
@@ -173,13 +208,34 @@ class PostgresStore:
         counters: Collection[str] = (),
         between: tuple[float, float] | None = None,
     ) -> list[Series]:
-        with self._of_run(run_id) as (connection, run_no):
-            reader = points.PointReader(postgres_points.PostgresPoints(connection, run_no))
-            return reader.series(keys, counters, between or points.EVERYTHING)
+        with self._points(run_id) as tables:
+            return points.PointReader(tables).series(keys, counters, between or points.EVERYTHING)
+
+    def stretches(
+        self,
+        run_id: str,
+        keys: Collection[str] | None = None,
+        *,
+        points: int,
+        counters: Collection[str] = (),
+        between: tuple[float, float] | None = None,
+    ) -> list[Stretches]:
+        with self._points(run_id) as tables:
+            return lines.Lines(tables, counters, between).read(keys, points)
 
     def statistics(self, run_id: str) -> dict[tuple[str, str], Statistics]:
+        with self._points(run_id) as tables:
+            return points.PointReader(tables).statistics()
+
+    @contextmanager
+    def _points(self, run_id: str) -> Iterator[postgres_points.PostgresPoints]:
         with self._of_run(run_id) as (connection, run_no):
-            return points.PointReader(postgres_points.PostgresPoints(connection, run_no)).statistics()
+            yield postgres_points.PostgresPoints(connection, run_no)
+
+    @contextmanager
+    def _steps(self, run_id: str) -> Iterator[postgres_steps.PostgresSteps]:
+        with self._of_run(run_id) as (connection, run_no):
+            yield postgres_steps.PostgresSteps(connection, run_no)
 
     @contextmanager
     def _of_run(self, run_id: str) -> Iterator[tuple[Connection, int]]:
@@ -197,13 +253,25 @@ class PostgresStore:
         metrics: Collection[str] | None = None,
         between: tuple[int, int] | None = None,
     ) -> list[StepTable]:
-        with self._of_run(run_id) as (connection, run_no):
-            reader = stepchunks.StepReader(postgres_steps.PostgresSteps(connection, run_no))
-            return reader.tables(sources, ranks, metrics, between)
+        with self._steps(run_id) as tables:
+            return stepchunks.StepReader(tables).tables(sources, ranks, metrics, between)
+
+    def step_stretches(
+        self,
+        run_id: str,
+        metrics: Collection[str],
+        *,
+        points: int,
+        sources: Collection[str] | None = None,
+        ranks: Collection[int] | None = None,
+        between: tuple[int, int] | None = None,
+    ) -> list[StepStretches]:
+        with self._steps(run_id) as tables:
+            return lines.StepLines(tables, points).read(metrics, sources, ranks, between)
 
     def step_statistics(self, run_id: str) -> list[StepStatistics]:
-        with self._of_run(run_id) as (connection, run_no):
-            return stepchunks.StepReader(postgres_steps.PostgresSteps(connection, run_no)).statistics()
+        with self._steps(run_id) as tables:
+            return stepchunks.StepReader(tables).statistics()
 
     def events(self, run_id: str) -> list[Event]:
         with self._of_run(run_id) as (connection, run_no):
@@ -224,12 +292,14 @@ class PostgresStore:
             found = connection.execute(_REPORT_READ, (run_id,)).fetchone()
         if found is None:
             return None
-        rules, inputs, document = found
-        return StoredReport(rules=rules, inputs=inputs, document=document)
+        rules, inputs, document, cause = found
+        return StoredReport(rules=rules, inputs=inputs, document=document, cause=cause)
 
     def put_report(self, run_id: str, report: StoredReport) -> None:
         with self._link.transaction() as connection:
-            connection.execute(_REPORT_PUT, (report.rules, report.inputs, report.document, run_id))
+            row = (report.rules, report.inputs, report.document, report.cause, run_id)
+            connection.execute(_REPORT_PUT, row)
+            postgres_listed.put_cause(connection, run_id, report.cause)
 
     def close(self) -> None:
         self._link.close()

@@ -1,16 +1,21 @@
 """The rows of one run in PostgreSQL, written and dropped inside the caller's transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple
+from typing import Any, NamedTuple
 
 from jobmeter.model.run import Run
 from jobmeter.model.view import Event, Window
 from jobmeter.stores import (
     Batch,
     Position,
+    coarse,
     columns,
     documents,
+    lists,
+    paging,
     points,
+    postgres_listed,
     postgres_points,
     postgres_steps,
     seen,
@@ -24,23 +29,29 @@ _OWNER = "SELECT run_no, origin FROM run WHERE run_id = %s"
 _HELD = "INSERT INTO copy (origin, run_id) VALUES (%s, %s) ON CONFLICT DO NOTHING"
 _HELD_DROP = "DELETE FROM copy WHERE origin = %s AND run_id = %s"
 _HELD_BY_ANY_DROP = "DELETE FROM copy WHERE run_id = %s"
-_RUN_PUT = """INSERT INTO run (run_id, origin, job_id, job_key, status, started_at, final, fields, brief, detail)
+_PUT = f"""WITH sources AS (
+    INSERT INTO source (run_id, file, byte_offset, bad_lines, state)
+    SELECT %s, * FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::text[])
+    ON CONFLICT (run_id, hashtextextended(file, 0)) DO UPDATE SET
+        byte_offset = excluded.byte_offset, bad_lines = excluded.bad_lines, state = excluded.state
+), narrow AS ({postgres_listed.PUT})
+    INSERT INTO run (run_id, origin, job_id, job_key, status, started_at, final, fields, brief, detail)
     VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
     ON CONFLICT (run_id) DO UPDATE SET job_id = excluded.job_id, job_key = excluded.job_key,
         status = excluded.status, started_at = excluded.started_at, final = excluded.final,
         fields = excluded.fields, brief = excluded.brief, detail = excluded.detail
-    RETURNING run_no"""
+    RETURNING run_no"""  # noqa: S608  # names of our own
+"""All that a batch says of its run, and how far its files are indexed now, on one way to the server and back."""
 _SOURCE_READ = "SELECT file, byte_offset, bad_lines, state FROM source WHERE run_id = %s"
-_SOURCE_PUT = """INSERT INTO source (run_id, file, byte_offset, bad_lines, state)
-    SELECT %s, * FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::text[])
-    ON CONFLICT (run_id, file) DO UPDATE SET
+_SOURCE_PUT = """INSERT INTO source (run_id, file, byte_offset, bad_lines, state) VALUES (%s, %s, %s, %s, %s)
+    ON CONFLICT (run_id, hashtextextended(file, 0)) DO UPDATE SET
         byte_offset = excluded.byte_offset, bad_lines = excluded.bad_lines, state = excluded.state"""
 _EVENT_LAST = "SELECT coalesce(max(sequence), 0) FROM event WHERE run_no = %s"
 _EVENT_COPY = "COPY event (run_no, sequence, timestamp, type, document) FROM STDIN"
 _PROCESS_ADD = """INSERT INTO process (run_no, instance, pid, windows, first_seen, last_seen, command,
         cpu_seconds, peak_rss_bytes, read_bytes, write_bytes, rank, role, world_size)
     VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
-    ON CONFLICT (run_no, instance) DO UPDATE SET
+    ON CONFLICT (run_no, hashtextextended(instance, 0)) DO UPDATE SET
         windows = process.windows + excluded.windows,
         first_seen = least(process.first_seen, excluded.first_seen),
         last_seen = greatest(process.last_seen, excluded.last_seen),
@@ -64,45 +75,67 @@ _SOURCE_DROP = "DELETE FROM source WHERE run_id = %s"
 _LARGEST = 2**63 - 1
 
 
-def lock(connection: Connection, run_id: str) -> None:
-    """Become the only one who changes a run, until the transaction ends."""
-    connection.execute(_LOCK, (run_id,))
+class _Known(NamedTuple):
+    """What the index says of a run before a batch is added."""
+
+    origin: str | None
+    positions: dict[str, Position]
+    tags: list[tuple[str, str]]
 
 
 def add(connection: Connection, batch: Batch, origin: str) -> bool:
     """Add a batch; False when the index has already moved past its beginning."""
     run_id = batch.run.run_id
-    lock(connection, run_id)
-    if _is_of_another(connection, run_id, origin):
+    known = _claim(connection, run_id)
+    if known.origin not in (None, origin):
+        # left to the home that came first
+        connection.execute(_HELD, (origin, run_id))
         return False
-    known = positions(connection, run_id)
-    if any(known.get(file, Position(0)) != since for file, since in batch.since.items()):
+    begun = {documents.clean(file): since for file, since in batch.since.items()}
+    if any(known.positions.get(file, Position(0)) != since for file, since in begun.items()):
         return False
     if batch.final:
-        # an ended run is never looked at again
+        # an ended run is never looked at again: what is said of it must be on disk
         connection.execute("SET LOCAL synchronous_commit = on")
-    run_no = _put_run(connection, batch, origin)
+    fields = paging.tidied(batch.fields)
+    run_no = _put(connection, batch, origin, fields)
+    tags = lists.tags(fields)
+    if tags != known.tags:
+        postgres_listed.put_tags(connection, run_id, tags)
     _add_events(connection, run_no, batch.events)
     job, instances = columns.split(batch.windows)
     _add_processes(connection, run_no, batch.run, instances)
     tables = postgres_points.PostgresPoints(connection, run_no)
-    points.PointWriter(tables).add(job, instances, final=batch.final)
+    points.PointWriter(tables, coarse.counters(batch.run)).add(job, instances, final=batch.final)
     steps = stepcolumns.streams(batch.steps)
     stepchunks.StepWriter(postgres_steps.PostgresSteps(connection, run_no)).add(steps, final=batch.final)
-    put_positions(connection, run_id, batch.until)
     return True
+
+
+def _claim(connection: Connection, run_id: str) -> _Known:
+    """Become the only one who changes a run, until the transaction ends; then read what is known of it."""
+    # three statements, because what a statement sees is settled before it waits for a lock; sent together
+    with connection.pipeline():
+        connection.execute(_LOCK, (run_id,))
+        owner = connection.execute(_OWNER, (run_id,))
+        sources = connection.execute(_SOURCE_READ, (run_id,))
+        tags = connection.execute(postgres_listed.TAGS_READ, (run_id,))
+        found = owner.fetchone()
+        return _Known(
+            None if found is None else found[1], _positions(sources), [(key, value) for key, value in tags]
+        )
 
 
 def forget(connection: Connection, run_id: str, origin: str) -> None:
     """Drop all that is known of a run; of one that another home indexes, that this home holds it."""
-    lock(connection, run_id)
+    connection.execute(_LOCK, (run_id,))
     found = connection.execute(_OWNER, (run_id,)).fetchone()
     if found is not None and found[1] != origin:
         connection.execute(_HELD_DROP, (origin, run_id))
         return
-    connection.execute(_SOURCE_DROP, (run_id,))
     # other homes that hold it find it new, and index it
-    connection.execute(_HELD_BY_ANY_DROP, (run_id,))
+    for statement in (_SOURCE_DROP, _HELD_BY_ANY_DROP, *postgres_listed.FORGET):
+        connection.execute(statement, (run_id,))
     if found is not None:
         for statement in _FORGET:
             connection.execute(statement, (found[0],))
@@ -110,33 +143,29 @@ def forget(connection: Connection, run_id: str, origin: str) -> None:
 
 def positions(connection: Connection, name: str) -> dict[str, Position]:
     """Read how far each file of a run is indexed."""
-    found = connection.execute(_SOURCE_READ, (name,))
+    return _positions(connection.execute(_SOURCE_READ, (name,)))
+
+
+def _positions(found: Iterable[tuple[Any, ...]]) -> dict[str, Position]:
     return {file: Position(offset, bad_lines, state) for file, offset, bad_lines, state in found}
 
 
-def put_positions(connection: Connection, name: str, until: Mapping[str, Position]) -> None:
-    """Note how far files are indexed."""
-    if until:
-        offsets = [position.offset for position in until.values()]
-        bad_lines = [position.bad_lines for position in until.values()]
-        states = [position.state for position in until.values()]
-        connection.execute(_SOURCE_PUT, (name, list(until), offsets, bad_lines, states))
+def put_position(connection: Connection, name: str, file: str, position: Position) -> None:
+    """Note how far a file is indexed."""
+    connection.execute(_SOURCE_PUT, (name, file, *astuple(position)))
 
 
-def _is_of_another(connection: Connection, run_id: str, origin: str) -> bool:
-    """Leave a run to the home that came first, and note that this one holds it too."""
-    found = connection.execute(_OWNER, (run_id,)).fetchone()
-    if found is None or found[1] == origin:
-        return False
-    connection.execute(_HELD, (origin, run_id))
-    return True
-
-
-def _put_run(connection: Connection, batch: Batch, origin: str) -> int:
-    run = batch.run
-    texts = (run.run_id, origin, run.job_id, batch.job_key, run.status.value)
-    blobs = (documents.encode(dict(batch.fields)), documents.encode_brief(run), documents.encode_detail(run))
-    ((run_no,),) = connection.execute(_RUN_PUT, (*texts, run.started_at, batch.final, *blobs))
+def _put(connection: Connection, batch: Batch, origin: str, fields: dict[str, object]) -> int:
+    run, until = batch.run, batch.until
+    # the database sees what `documents.clean` makes of names; so must the rows that are compared in Python
+    run_id = documents.clean(run.run_id)
+    places = zip(*map(astuple, until.values()), strict=True) if until else ((), (), ())
+    sources = (run_id, list(until), *map(list, places))
+    texts = (run_id, origin, run.job_id, batch.job_key, run.status.value)
+    blobs = (documents.encode(fields), documents.encode_brief(run), documents.encode_detail(run))
+    narrow = postgres_listed.row(run_id, run.started_at, fields)
+    row = (*sources, *narrow, *texts, run.started_at, batch.final, *blobs)
+    ((run_no,),) = connection.execute(_PUT, row)
     return int(run_no)
 
 

@@ -27,6 +27,11 @@ class _BinaryTextDumper(string.StrBinaryDumper):
         return super().dump(obj if is_plain(obj) else documents.clean(obj))
 
 
+class _UntypedTextDumper(string.StrDumperUnknown):
+    def dump(self, obj: str) -> "Buffer | None":
+        return super().dump(obj if is_plain(obj) else documents.clean(obj))
+
+
 class _NumberLoader(adapt.Loader):
     def load(self, data: "Buffer") -> Number:
         text = bytes(data)
@@ -35,7 +40,8 @@ class _NumberLoader(adapt.Loader):
 
 def register(context: "AdaptContext") -> None:
     """Teach a connection these types."""
-    for dumper in (_BinaryTextDumper, _TextDumper):
+    # the last is used where nothing else is asked for: what it writes takes the type of its column
+    for dumper in (_BinaryTextDumper, _TextDumper, _UntypedTextDumper):
         context.adapters.register_dumper(str, dumper)
     context.adapters.register_loader("numeric", _NumberLoader)
 
