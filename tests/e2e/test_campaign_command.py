@@ -212,3 +212,12 @@ def test_days_and_regions_narrow_what_is_shown(home: Path) -> None:
     assert [region["builds"] for region in shown["regions"]] == [1]
     assert jobmeter(home, "campaign", "show", "--days", "7").text.startswith("1 build since 7 days ago\n")
     assert "no builds in region mars" in jobmeter(home, "campaign", "show", "--region", "mars").complaint
+
+
+def test_a_build_is_completed_where_it_was_recorded(home: Path) -> None:
+    jobmeter(home, "campaign", "record", "--build-id", "b1", "--region", "eu")
+    done = jobmeter(home, "campaign", "complete", "b1", "--success", "--region", "us")
+    assert done.code == 2
+    assert "build b1 was recorded in eu, not in us" in done.complaint
+    assert jobmeter(home, "campaign", "complete", "b1", "--success").code == 0
+    assert stats(home)["total_builds_all_regions"] == 1

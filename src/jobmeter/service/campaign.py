@@ -92,10 +92,10 @@ def load(path: Path) -> Record:
     return campaign_file.read(path, now) or campaign_book.fresh(now)
 
 
-def region_with(path: Path, build_id: str) -> str | None:
-    """Name the region a build was recorded in; None where nobody knows it."""
+def regions_with(path: Path, build_id: str) -> list[str]:
+    """Name the regions in which a build of this id was recorded."""
     known = campaign_book.each_build(load(path))
-    return next((region for region, build in known if build.get("build_id") == build_id), None)
+    return list(dict.fromkeys(region for region, build in known if build.get("build_id") == build_id))
 
 
 def gathered(

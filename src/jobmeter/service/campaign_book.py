@@ -9,6 +9,7 @@ those that ended.
 from collections.abc import Iterator, Mapping
 
 from jobmeter.analysis import buildstats
+from jobmeter.config import redaction
 from jobmeter.service.campaign_text import concise
 
 Record = dict[str, object]
@@ -178,6 +179,8 @@ def _changed(before: Record | None, told: Mapping[str, object], now: float) -> R
     }
     if isinstance(record["error"], str):
         record["error"] = concise(record["error"], _ERROR_LETTERS)
+    if isinstance(record["log_url"], str):
+        record["log_url"] = redaction.redact_text(record["log_url"])
     for words in ("duration", "queue_wait"):
         seconds = buildstats.number(record[f"{words}_seconds"])
         record[f"{words}_minutes"] = None if seconds is None else round(seconds / 60, 1)

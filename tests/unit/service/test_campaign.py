@@ -6,6 +6,7 @@ import pytest
 
 from jobmeter.compat import campaign as front
 from jobmeter.errors import UsageError
+from jobmeter.service import campaign_book
 from support import builds
 from support.books import read, recent, region
 
@@ -215,3 +216,10 @@ def test_fatigue_is_noted_by_region(path: Path) -> None:
     found = region(path)
     assert (found["fatigue_incidents"], found["last_fatigue_reason_code"]) == (2, "unknown")
     assert len(str(found["last_fatigue_reason"])) == 60
+
+
+def test_a_secret_in_the_address_of_a_log_is_not_kept() -> None:
+    document = campaign_book.fresh(1.0)
+    address = "https://ci.example/log?access_token=ghp_0123456789abcdefghijABCDEFGHIJ456789"
+    build = campaign_book.settle(document, "eu", {"build_id": "a", "log_url": address}, 1.0)
+    assert build["log_url"] == "https://ci.example/log?access_token=[redacted]"

@@ -131,8 +131,8 @@ def test_only_ids_are_passed_on(build_id: str, tmp_path: Path, monkeypatch: pyte
 def test_the_region_of_a_known_build_is_found(tmp_path: Path) -> None:
     path = tmp_path / "stats.json"
     campaign.settle(path, campaign_builds.Told(region="eu", fields={"build_id": "a"}))
-    assert campaign.region_with(path, "a") == "eu"
-    assert campaign.region_with(path, "b") is None
+    assert campaign.regions_with(path, "a") == ["eu"]
+    assert campaign.regions_with(path, "b") == []
 
 
 def test_an_exported_campaign_is_strict_json_whatever_a_name_held() -> None:
