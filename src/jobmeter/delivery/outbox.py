@@ -177,7 +177,7 @@ class Outbox:
 
     def _forget_dead(self) -> None:
         dead = [one for one in self._messages if one.fate is Fate.DEAD]
-        for one in dead[: len(dead) - _MOST_DEAD]:
+        for one in dead[: max(0, len(dead) - _MOST_DEAD)]:
             self._messages.remove(one)
 
 
