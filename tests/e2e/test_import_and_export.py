@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 from support import corpus
 
@@ -173,7 +174,7 @@ def test_a_recorded_run_is_exported_with_its_output(desk: Desk) -> None:
     [
         (
             ["last", "--format", "tarot"],
-            "jobmeter: unknown format: tarot\nhint: use one of aitk, campaign, csv, duct, json\n",
+            "jobmeter: unknown format: tarot\nhint: use one of aitk, campaign, csv, duct, json, parquet\n",
         ),
         (["nothing", "--format", "csv"], "jobmeter: unknown run: nothing\n"),
         (["last", "--format", "csv", "-o", "/proc/x/y.csv"], "jobmeter: cannot write /proc/x/y.csv: "),
@@ -185,3 +186,19 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(desk: Desk, words: list[str],
     assert done.returncode == 2
     assert done.stderr.startswith(sentence)
     assert "Traceback" not in done.stderr
+
+
+def test_a_recorded_run_becomes_two_tables_with_the_values_of_the_csv(desk: Desk) -> None:
+    desk.jobmeter("run", "--", "sh", "-c", "echo step 1 loss 0.5; echo step 2 loss 0.25")
+    done = desk.jobmeter("export", "last", "--format", "parquet", "-o", "run.parquet", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["files"] == ["run.usage.parquet", "run.steps.parquet"]
+    usage = parquet.read_table(desk.folder / "run.usage.parquet").to_pylist()
+    steps = parquet.read_table(desk.folder / "run.steps.parquet").to_pylist()
+    table = list(csv.DictReader(desk.jobmeter("export", "last", "--format", "csv").stdout.splitlines()))
+    numbers = [
+        (r["key"], r["instance"], r["value"]) for r in usage if r["value"] is not None and r["state"] is None
+    ]
+    measured = [r for r in table if not r["step"] and r["key"] in {key for key, *_ in numbers}]
+    assert [(r["key"], r["instance"], float(r["value"])) for r in measured] == numbers
+    assert [(r["step"], r["metric"], r["value"]) for r in steps] == [(1, "loss", 0.5), (2, "loss", 0.25)]

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from jobmeter.delivery.positions import Positions
-from jobmeter.delivery.pump import Pump
+from jobmeter.delivery.pump import Outcome, Pump
 from jobmeter.delivery.remotewrite import RemoteWrite, RemoteWriteSettings
+from jobmeter.delivery.samples import Mark, Points, Slice
+from jobmeter.exporters import metric_names
 from jobmeter.model.measurement import Kind
 from jobmeter.service import index
 from jobmeter.stores import Store
@@ -18,7 +20,7 @@ from support import folders, metricservers, outlets, server
 from support.metricservers import MetricServer
 
 HOUR = 3600.0
-Points = list[tuple[int, float]]
+Pairs = list[tuple[int, float]]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +35,7 @@ def victoria(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetricServer]
         yield running
 
 
-def stored(store: Store, run_id: str, key: str) -> Points:
+def stored(store: Store, run_id: str, key: str) -> Pairs:
     """Take a series out of the store as it should arrive: gauges as they are, counters added up."""
     run = store.run(run_id)
     assert run is not None
@@ -70,12 +72,12 @@ def send_all(url: str, reading: object, place: Path) -> Pump:
     return pump
 
 
-def only(found: dict[metricservers.Labels, Points]) -> Points:
+def only(found: dict[metricservers.Labels, Pairs]) -> Pairs:
     (series,) = found.values()
     return series
 
 
-def without_zero(series: Points, key: str) -> Points:
+def without_zero(series: Pairs, key: str) -> Pairs:
     """Leave out the 0 that a counter begins with."""
     return series[1:] if key in ("cgroup_cputime", "wait_minflt") else series
 
@@ -139,36 +141,43 @@ def test_one_bad_series_costs_no_other_its_samples(prometheus: MetricServer, tmp
     run_id = outlets.run_id_at(now - 100, "00000b")
     folders.write_run(tmp_path / "home", run_id=run_id, seconds=50, started=now - 100)
     with outlets.indexed(tmp_path / "home") as (opened, reading):
-        send_all(prometheus.write_url, reading, tmp_path / "first.json")
-        # another server that knows nothing of the first: everything but what is new is refused
-        folders.append(
-            folders.folder_of(tmp_path / "home", run_id) / "run.jsonl",
-            folders.context_record(measurements=[*folders.definitions()]),
-        )
-        second = send_all(prometheus.write_url, reading, tmp_path / "second.json")
+        store = opened.ask(lambda store: store)
+        run = store.run(run_id)
+        assert run is not None
+        family = metric_names.family_of(run.definitions["cgroup_pids"])
+        assert family is not None
+        # somebody wrote to this series already, and later than all of ours
+        later = Points(family, metric_names.labels_of_run(run), [round(now * 1000)], [1.0])
+        sender = RemoteWrite(RemoteWriteSettings(url=prometheus.write_url))
+        assert sender.send([Slice(run=run, until=Mark(), points=[later])], again=False) == Outcome(taken=True)
+        pump = send_all(prometheus.write_url, reading, tmp_path / "positions.json")
         series = only(prometheus.points(f'jobmeter_proc_sum_rss_bytes{{run_id="{run_id}"}}', now))
-        assert series == stored(opened.ask(lambda store: store), run_id, "proc_rss_total")
-    assert second.counts.dropped["refused"] > 1000
-    assert second.counts.trouble is not None
-    assert "out of order" in second.counts.trouble
+        assert series == stored(store, run_id, "proc_rss_total")
+    sender.close()
+    assert pump.counts.dropped == {"refused": 51}  # its 50 samples, and the mark that it is over
+    assert pump.counts.trouble is not None
+    assert "out of order" in pump.counts.trouble
 
 
-def test_a_receiver_that_is_not_there_or_not_ours_loses_nothing(
-    victoria: MetricServer, tmp_path: Path
+def test_a_wrong_address_loses_nothing(
+    victoria: MetricServer, prometheus: MetricServer, tmp_path: Path
 ) -> None:
     run_id = outlets.run_id_at(time.time() - 60, "00000c")
     folders.write_run(tmp_path / "home", run_id=run_id, seconds=5, started=time.time() - 60)
     nobody = f"http://127.0.0.1:{metricservers.free_port()}/api/v1/write"
+    wrong = {
+        nobody: "ConnectError",
+        victoria.url + "/nothing/here": "400 ",
+        prometheus.url + "/nothing": "40",
+    }
     with outlets.indexed(tmp_path / "home") as (_, reading):
-        for url, told in ((nobody, "ConnectError"), (victoria.url + "/nothing/here", "4")):
+        for number, (url, told) in enumerate(wrong.items()):
             outlet = RemoteWrite(RemoteWriteSettings(url=url))
-            pump = Pump(outlet, Positions(tmp_path / "none.json"), reading, max_age_seconds=HOUR)
-            pause = pump.turn()
+            pump = Pump(outlet, Positions(tmp_path / f"{number}.json"), reading, max_age_seconds=HOUR)
+            assert pump.turn() is not None
             pump.close()
-            if pause is not None:
-                assert pump.counts.trouble is not None
-                assert pump.counts.trouble.startswith(told)
-            assert pump.counts.sent == 0
+            assert (pump.counts.trouble or "").startswith(told)
+            assert (pump.counts.sent, pump.counts.dropped) == (0, {})
 
 
 def scrape_config(served: server.Served, **more: object) -> dict[str, object]:
@@ -239,25 +248,3 @@ def test_a_stranger_is_not_scraped_unless_the_page_was_opened(tmp_path: Path) ->
         assert answer.headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
         assert answer.text.endswith("# EOF\n")
         assert stranger.get("/api/v1/runs").status_code == 401
-
-
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ('url = "ftp://x"', "bad value for url in [remote_write]"),
-        ('url = "http://x/"\nspeed = 3', "unknown setting speed in [remote_write]"),
-        ('url = "http://x/"\ninterval = "soon"', "bad value for interval in [remote_write]"),
-        ('url = "http://x/"\nbearer_token_file = "/nowhere/token"', "cannot read /nowhere/token"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused_before_serving(tmp_path: Path, settings: str, told: str) -> None:
-    from support import commands
-
-    config = tmp_path / "jobmeter"
-    config.mkdir()
-    (config / "config.toml").write_text(f"[remote_write]\n{settings}\n")
-    answer = commands.jobmeter(
-        tmp_path / "home", "serve", "--port", "0", "--no-browser", env={"XDG_CONFIG_HOME": str(tmp_path)}
-    )
-    assert answer.code == 2
-    assert told in answer.complaint

@@ -1,8 +1,8 @@
 """Hand a run to other tools: `jobmeter export last --format csv -o run.csv`.
 
-csv is one long table (timestamp, key, instance, value, step, source), json one document with every series, duct the
-files that con-duct's ls, pp and plot read, campaign a campaign_stats.json with the run as its one build. aitk fills the
-monitoring tables of ai-toolkit's aitk_db.db.
+csv is one long table (timestamp, key, instance, value, step, source), json one document with every series, parquet two
+tables (usage and, of a training, steps), duct the files that con-duct's ls, pp and plot read, campaign a
+campaign_stats.json with the run as its one build. aitk fills the monitoring tables of ai-toolkit's aitk_db.db.
 """
 
 import argparse
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="PATH",
-        help="file to write; for duct, what its files' names begin with; for aitk, the database to fill",
+        help="file to write; for duct and parquet, what their files' names begin with; for aitk, the database to fill",
     )
     parser.add_argument("--force", action="store_true", help="replace files that are there already")
     common.add_common(parser)

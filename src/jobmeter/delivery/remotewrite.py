@@ -22,8 +22,11 @@ STALE = struct.pack("<Q", 0x7FF0000000000002)
 """The NaN by which Prometheus knows that a series is over."""
 TIMEOUT_SECONDS = 30.0
 MISCONFIGURED = frozenset((401, 403, 404, 405, 407))
-TOO_MANY = 429
+TOO_MANY, BAD_REQUEST = 429, 400
+MISCONFIGURED_SECONDS = 60.0
 _HELD_ALREADY = ("out of order", "duplicate sample")
+_OF_SAMPLES = ("sample", "series", "label", "order", "bounds", "limit", "metric", "too old", "exemplar")
+"""One of these is in what a receiver says of samples it refuses."""
 _MAX_REASON_LETTERS = 300
 
 
@@ -188,6 +191,9 @@ class RemoteWrite:
             return Outcome(taken=False, reason=reason, retry_seconds=_retry_seconds(answer))
         if again and any(words in said for words in _HELD_ALREADY):
             return Outcome(taken=True)
+        if answer.status_code == BAD_REQUEST and not any(word in said.lower() for word in _OF_SAMPLES):
+            # it speaks of something else than what we sent: most likely the address is not that of a receiver
+            return Outcome(taken=False, reason=reason, retry_seconds=MISCONFIGURED_SECONDS)
         return Outcome(taken=True, dropped=sum(one.points for one in series), reason=reason)
 
 

@@ -31,6 +31,7 @@ ALL: dict[str, str] = {
     "csv": "jobmeter.exporters.csv",
     "duct": "jobmeter.exporters.duct",
     "json": "jobmeter.exporters.json",
+    "parquet": "jobmeter.exporters.parquet",
 }
 
 

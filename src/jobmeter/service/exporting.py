@@ -23,6 +23,8 @@ DATABASES = ("aitk",)
 """Formats that fill a database of another tool's, which has rows of other runs too."""
 ANALYSED = ("campaign",)
 """Formats that hold what analysis says of a run, which an exporter cannot know by itself."""
+WITH_OUTPUT = ("duct",)
+"""Formats whose files stand beside the job's own bytes."""
 NAMES = tuple(sorted((*exporters.ALL, *DATABASES, *ANALYSED)))
 
 
@@ -69,12 +71,14 @@ def write_document(exported: Exported, sink: BinaryIO) -> None:
 
 
 def write_files(exported: Exported, target: str, *, replace: bool) -> list[str]:
-    """Write the document to `target`, or the parts and the job's outputs under it as a prefix."""
+    """Write the document to `target`, or the parts under it as a prefix, with the job's outputs where that is usual."""
     if exported.is_document:
         writes = {target: exported.parts[exporters.WHOLE]}
     else:
-        writes = {target + name: piece for name, piece in exported.parts.items()}
-        writes |= {target + stream: _bytes_of(path) for stream, path in _outputs(exported.run).items()}
+        prefix = _prefix(target, exported.format)
+        writes = {prefix + name: piece for name, piece in exported.parts.items()}
+        outputs = _outputs(exported.run) if exported.format in WITH_OUTPUT else {}
+        writes |= {prefix + stream: _bytes_of(path) for stream, path in outputs.items()}
     standing = [path for path in writes if os.path.lexists(path)]
     if standing and not replace:
         raise UsageError(
@@ -86,6 +90,12 @@ def write_files(exported: Exported, target: str, *, replace: bool) -> list[str]:
             for piece in pieces:
                 file.write(piece)
     return list(writes)
+
+
+def _prefix(target: str, format_name: str) -> str:
+    """Take the ending of a format from a name that several files will begin with: `run.parquet` is `run.`."""
+    ending = f".{format_name}"
+    return f"{target.removesuffix(ending)}." if target.endswith(ending) else target
 
 
 def _make_parents(path: Path) -> None:
