@@ -76,7 +76,7 @@ class Server:
                 stdout=log,
                 stderr=log,
             )
-        _await(self._answers)
+        wait_for(self._answers)
 
     def _answers(self) -> bool:
         assert self._process is not None
@@ -113,7 +113,7 @@ class Server:
         for pid in (*children, self.pid):
             os.kill(pid, signal.SIGKILL)
         self._process.wait()
-        _await(lambda: not any(_is_alive(pid) for pid in children))
+        wait_for(lambda: not any(_is_alive(pid) for pid in children))
 
     def stop(self) -> None:
         """Stop in order, connections cut."""
@@ -220,7 +220,8 @@ def _is_alive(pid: int) -> bool:
         return False
 
 
-def _await(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Look again and again until a condition holds."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds} s"

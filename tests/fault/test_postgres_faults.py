@@ -1,0 +1,210 @@
+"""A PostgreSQL server that is killed, restarted or shared while it is written to: nothing is lost, nothing twice."""
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from jobmeter.errors import StoreError
+from jobmeter.model.run import Run, Status
+from jobmeter.model.steps import Step
+from jobmeter.model.view import Event, Window
+from jobmeter.stores import Batch, Position, Store, postgres
+from support import postgres as servers
+
+USAGE, STEPS = "usage.jsonl", "steps.jsonl"
+PIECE = 10
+KILLS = int(os.environ.get("JOBMETER_KILLS", "4"))
+"""How often the server is killed; 50 in the long form."""
+
+
+@pytest.fixture
+def server() -> Iterator[servers.Server]:
+    made = servers.Server(settings=("autovacuum=off",))
+    made.start()
+    yield made
+    made.remove()
+
+
+def make_run(run_id: str) -> Run:
+    return Run(run_id=run_id, job_id=run_id, status=Status.RUNNING, command=("train",))
+
+
+def piece(run_id: str, since: int, size: int = PIECE) -> Batch:
+    """Make the windows, steps and events from a place on, which is also their value."""
+    places = range(since, since + size)
+    return Batch(
+        run=make_run(run_id),
+        final=False,
+        fields={"status": "running"},
+        windows=[
+            Window(
+                timestamp=float(n), num_samples=1, clock={}, values={("a_x", ""): n, ("proc_rss", "7@9"): n}
+            )
+            for n in places
+        ],
+        steps={
+            STEPS: [
+                Step(timestamp=float(n), step=n, rank=0, source="sdk", metrics={"loss": n}) for n in places
+            ]
+        },
+        events=[Event(timestamp=float(since), type="milestone")],
+        since={USAGE: Position(since), STEPS: Position(since)},
+        until={USAGE: Position(since + size), STEPS: Position(since + size)},
+    )
+
+
+def told(store: Store, run_id: str) -> tuple[list[object], list[int], int]:
+    """Read everything back."""
+    values = [list(series.values) for series in store.series(run_id)]
+    steps = [step for table in store.steps(run_id) for step in table.steps]
+    return values, steps, len(store.events(run_id))
+
+
+def write_until(store: Store, run_id: str, end: int) -> int:
+    """Index a run as a keeper does: from where the store says it is, again after every failure; count the failures."""
+    failures = 0
+    at = 0
+    while at < end:
+        try:
+            at = store.positions(run_id).get(USAGE, Position(0)).offset
+            while at < end:
+                store.append(piece(run_id, at))
+                at += PIECE
+        except StoreError:
+            failures += 1
+            at = 0
+    return failures
+
+
+def test_a_server_killed_while_it_is_written_to_loses_nothing_and_doubles_nothing(
+    server: servers.Server,
+) -> None:
+    server.execute("CREATE DATABASE jobs")
+    store = postgres.open_store(server.url("jobs"))
+    run_id, end = "20261115T095001Z-7f3a9c", 500 * KILLS
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write_until, store, run_id, end)
+        for number in range(1, KILLS + 1):
+            servers.wait_for(
+                lambda due=number * end // (KILLS + 2): offset(store, run_id) >= due or writing.done()
+            )
+            server.kill()
+            server.start()
+        failures = writing.result(timeout=90)
+    assert failures >= KILLS - 1
+    expected = list(range(end))
+    assert told(store, run_id) == ([expected, expected], expected, end // PIECE)
+    store.close()
+
+
+def offset(store: Store, run_id: str) -> int:
+    """Read how far a run is indexed; 0 while nobody answers."""
+    try:
+        return store.positions(run_id).get(USAGE, Position(0)).offset
+    except StoreError:
+        return 0
+
+
+def test_an_ended_run_is_on_disk_when_its_last_batch_returns(server: servers.Server) -> None:
+    server.execute("CREATE DATABASE jobs")
+    store = postgres.open_store(server.url("jobs"))
+    for number in range(2):
+        run_id = f"run{number}"
+        store.append(Batch(run=make_run(run_id), final=True, fields={}, until={USAGE: Position(7)}))
+        server.kill()
+        server.start()
+        assert store.positions(run_id) == {USAGE: Position(7)}
+        assert run_id not in store.unfinished()
+    store.close()
+
+
+def test_a_store_answers_again_after_its_server_was_restarted(server: servers.Server) -> None:
+    server.execute("CREATE DATABASE jobs")
+    store = postgres.open_store(server.url("jobs"))
+    store.append(piece("a", 0))
+    server.stop()
+    with pytest.raises(StoreError, match="cannot connect to the database jobs"):
+        store.run_ids()
+    server.start()
+    assert store.run_ids() == {"a"}
+    with store.writing(5.0):
+        assert store.append(piece("a", PIECE))
+    store.close()
+
+
+def test_two_servers_that_index_one_run_at_once_add_every_byte_once() -> None:
+    with servers.database() as url:
+        both = [postgres.open_store(url) for _ in range(2)]
+        begin = threading.Barrier(2)
+
+        def index(store: Store) -> int:
+            begin.wait()
+            return sum(store.append(piece("a", at)) for at in range(0, 1000, PIECE))
+
+        with ThreadPoolExecutor(2) as pool:
+            added = list(pool.map(index, both))
+        assert sum(added) == 1000 // PIECE
+        expected = list(range(1000))
+        assert told(both[0], "a") == ([expected, expected], expected, 1000 // PIECE)
+        for store in both:
+            store.close()
+
+
+def test_many_writers_add_runs_of_their_own_at_once() -> None:
+    with servers.database() as url:
+        store = postgres.open_store(url)
+        names = [f"run{number}" for number in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(lambda name: write_until(store, name, 300), names)) == [0] * 8
+        assert store.run_ids() == set(names)
+        expected = list(range(300))
+        for name in names:
+            assert told(store, name) == ([expected, expected], expected, 30)
+        store.close()
+
+
+def test_tables_are_made_once_however_many_servers_come_at_once(server: servers.Server) -> None:
+    server.execute("CREATE DATABASE jobs")
+    with ThreadPoolExecutor(6) as pool:
+        opened = list(pool.map(postgres.open_store, [server.url("jobs")] * 6))
+    assert [store.run_ids() for store in opened] == [set()] * 6
+    for store in opened:
+        store.close()
+
+
+def test_homes_that_share_a_database_see_all_runs_and_look_after_their_own() -> None:
+    with servers.database() as url:
+        one, other = (postgres.open_store(url, origin=origin) for origin in ("home one", "home other"))
+        one.append(piece("a", 0))
+        other.append(piece("b", 0))
+        assert (one.run_ids(), other.run_ids()) == ({"a"}, {"b"})
+        assert (list(one.unfinished()), list(other.unfinished())) == (["a"], ["b"])
+        assert {run.run_id for run in one.briefs()} == {run.run_id for run in other.briefs()} == {"a", "b"}
+        assert told(one, "b") == told(other, "b")
+        one.set_position("@home", "changes.jsonl", Position(5))
+        assert (one.positions("@home"), other.positions("@home")) == ({"changes.jsonl": Position(5)}, {})
+        for store in (one, other):
+            store.close()
+
+
+def test_a_run_that_two_homes_hold_is_indexed_by_the_first_and_then_by_the_other() -> None:
+    with servers.database() as url:
+        one, other = (postgres.open_store(url, origin=origin) for origin in ("home one", "home other"))
+        assert one.append(piece("a", 0))
+        assert not other.append(piece("a", 0))
+        assert not other.append(piece("a", PIECE))
+        # known there, so that it is not taken for new at every look; not unfinished, because the other looks at it
+        assert (other.run_ids(), other.unfinished()) == ({"a"}, {})
+        assert told(other, "a")[1] == list(range(PIECE))
+        other.forget("a")
+        assert (one.run_ids(), other.run_ids()) == ({"a"}, set())
+        assert not other.append(piece("a", 0))
+        one.forget("a")
+        assert (one.run_ids(), other.run_ids()) == (set(), set())
+        assert other.append(piece("a", 0))
+        assert told(one, "a")[1] == list(range(PIECE))
+        for store in (one, other):
+            store.close()
