@@ -78,14 +78,19 @@ def _ready(
     told: list[str] = []
     for line in process.stderr:
         told.append(line.decode())
-        if " at http" in told[-1]:
+        if " at http" in told[-1] or " at unix:" in told[-1]:
             break
     else:
         raise AssertionError(f"the server ended with {process.wait()}: {''.join(told)}")
     url = told[-1].rsplit(" at ", 1)[1].split()[0].rstrip("/")
     known = token or (home / "token").read_text().strip()
+    path = url.removeprefix("unix:") if url.startswith("unix:") else None
     client = httpx.Client(
-        base_url=url, timeout=30, trust_env=False, headers={"authorization": f"Bearer {known}"}, verify=verify
+        base_url=url if path is None else "http://localhost",
+        timeout=30,
+        trust_env=False,
+        headers={"authorization": f"Bearer {known}"},
+        transport=httpx.HTTPTransport(verify=verify, uds=path),
     )
     served = Served(home, url, known, process, client)
     threading.Thread(target=_listen, args=(process, served.complaints), daemon=True).start()

@@ -11,6 +11,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "jobmeter.cli.doctor",
     "export": "jobmeter.cli.export",
     "gc": "jobmeter.cli.gc",
+    "grafana": "jobmeter.cli.grafana",
     "import": "jobmeter.cli.import_",
     "logs": "jobmeter.cli.logs",
     "ls": "jobmeter.cli.ls",

@@ -141,6 +141,10 @@ class Server:
         self._readers.close()
         self.server_db.close()
 
+    def require_store(self) -> None:
+        """Refuse to start where the index cannot be kept, or its database does not answer."""
+        self._readers.give_back(self._readers.take())
+
     def touch(self, run_id: str, *, pushed: bool = False) -> None:
         """Have a run whose folder was changed here indexed next; `pushed` when all its bytes come this way."""
         self._keeper.touch(run_id, pushed=pushed)

@@ -102,18 +102,19 @@ class Gate:
             await send({"type": "websocket.close", "code": 1008, "reason": "there are none"})
             return
         send = _with_headers(send)
-        held = 0
+        held, unread = 0, True
         try:
             head = Head(scope)
             scope["jobmeter"] = self.admit(head)  # type: ignore[typeddict-unknown-key]  # ours, for handlers
             held = self._reserve(head)
             body = await bodies.read(receive, _length(head), self._limits.body_bytes, _BODY_SECONDS)
+            unread = False
             bodies.check_json(body, head.one(b"content-type"), self._limits.depth)
             await self._app(scope, _replay(body, receive) if body else receive, send)
         except bodies.BadBodyError as error:
-            await _refuse(send, Refusal(error.status, str(error)))
+            await _refuse(send, Refusal(error.status, str(error)), hang_up=unread)
         except Refusal as refusal:
-            await _refuse(send, refusal)
+            await _refuse(send, refusal, hang_up=unread and _has_body(scope))
         finally:
             self._budget.give_back(held)
 
@@ -251,9 +252,16 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-async def _refuse(send: Send, refusal: Refusal) -> None:
+def _has_body(scope: HTTPScope) -> bool:
+    return any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
+
+
+async def _refuse(send: Send, refusal: Refusal, *, hang_up: bool) -> None:
+    """Answer with a problem; a body that was not read must not be waited for, so the connection ends."""
     body = problems.document(refusal.status, str(refusal), refusal.hint)
     headers = [(b"content-type", problems.MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
+    if hang_up:
+        headers.append((b"connection", b"close"))
     await send(
         {"type": "http.response.start", "status": refusal.status, "headers": [*headers, *refusal.headers]}
     )

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import signal
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -42,9 +43,11 @@ def serve(settings: ServerSettings, ready: Callable[[str], None]) -> None:
     with listener, ThreadPoolExecutor(settings.threads, "jobmeter-request") as workers:
         set_asyncio_executor(workers)
         server = Server(settings)
+        server.require_store()
         config = uvicorn.Config(
             app.build(server),
             access_log=False,
+            http="h11",
             h11_max_incomplete_event_size=64 << 10,
             log_config=None,
             loop="asyncio",
@@ -57,8 +60,12 @@ def serve(settings: ServerSettings, ready: Callable[[str], None]) -> None:
         )
         url = _url(settings, listener)
         announcing.announce(settings.home, url, auth=settings.auth)
+        # what ends a server is raised again when it has ended, for whoever started it: that is us
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             asyncio.run(_Uvicorn(config, server, lambda: ready(url)).serve([listener]))
+        except KeyboardInterrupt:
+            return
         finally:
             announcing.withdraw(settings.home)
 

@@ -1,0 +1,404 @@
+"""`jobmeter serve` as a process: where it listens, whom it answers, how it ends."""
+
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support import commands, folders
+from support.recorder import Home, wait_for
+from support.server import Served, serving
+
+OTHER_USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Give one server that no test stops."""
+    home = tmp_path_factory.mktemp("served") / "home"
+    home.mkdir(mode=0o700)
+    folders.write_run(home, seconds=5)
+    with serving(home) as found:
+        yield found
+
+
+def listeners(pid: int) -> list[str]:
+    """List what a process listens on, as the kernel tells it: address and port in hexadecimal."""
+    held = {os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir() if path.is_symlink()}
+    rows = [
+        row.split()
+        for table in ("tcp", "tcp6")
+        for row in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()
+    ]
+    return [row[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in held]
+
+
+def test_it_listens_on_loopback_alone(served: Served) -> None:
+    port = int(served.url.rpartition(":")[2])
+    assert listeners(served.process.pid) == [f"0100007F:{port:04X}"]
+
+
+def test_what_it_leaves_in_the_home_is_this_users_alone(served: Served) -> None:
+    modes = {path.name: path.stat().st_mode & 0o077 for path in served.home.iterdir() if path.is_file()}
+    assert {"server.db", "server.json", "token"} <= modes.keys()
+    assert set(modes.values()) == {0}
+
+
+@pytest.mark.parametrize("path", ["/", "/health"])
+def test_two_paths_need_no_token(served: Served, path: str) -> None:
+    with served.stranger() as stranger:
+        assert stranger.get(path).status_code == 200
+
+
+def test_a_stranger_learns_nothing_but_that_it_lives(served: Served) -> None:
+    with served.stranger() as stranger:
+        assert stranger.get("/health").json().keys() == {"status", "version"}
+        assert folders.RUN_ID not in stranger.get("/").text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/docs",
+        "/openapi.json",
+        "/openapi/openapi.json",
+        "/api/v1/runs",
+        "/nowhere",
+        "/health/",
+        "/metrics",
+    ],
+)
+def test_everything_else_does_even_what_is_not_there(served: Served, path: str) -> None:
+    with served.stranger() as stranger:
+        answer = stranger.get(path)
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Bearer",
+        "Bearer wrong",
+        "Basic TOKEN",
+        "TOKEN",
+        "bearer jm_00000000_x",
+        "Bearer TOKEN TOKEN",
+    ],
+)
+def test_what_is_no_token_is_refused(served: Served, header: str) -> None:
+    with served.stranger(headers={"authorization": header.replace("TOKEN", served.token)}) as stranger:
+        assert stranger.get("/docs").status_code == 401
+
+
+def test_a_token_in_the_address_or_a_cookie_is_none(served: Served) -> None:
+    with served.stranger(cookies={"token": served.token}) as stranger:
+        assert stranger.get("/docs", params={"token": served.token}).status_code == 401
+
+
+def test_every_answer_has_the_headers_that_keep_browsers_safe(served: Served) -> None:
+    for path in ("/", "/docs", "/nowhere", "/api/v1/runs"):
+        headers = served.client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "access-control-allow-origin" not in headers
+        assert "set-cookie" not in headers
+        assert "server" not in headers
+
+
+def test_the_pages_hold_no_scripts_and_nothing_from_elsewhere(served: Served) -> None:
+    for path in ("/", "/docs"):
+        page = served.client.get(path).text
+        assert "<script" not in page
+        assert "http://" not in page
+        assert "https://" not in page
+
+
+@pytest.mark.parametrize(
+    "host", ["attacker.example", "127.0.0.1.attacker.example", "10.0.0.1", "localhost.example:8765", ""]
+)
+def test_a_foreign_host_is_refused_on_open_paths_too(served: Served, host: str) -> None:
+    for path in ("/health", "/docs", "/metrics"):
+        assert served.client.get(path, headers={"host": host}).status_code == 403
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://attacker.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:1"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"sec-fetch-site": "same-origin", "origin": "http://attacker.example"},
+    ],
+)
+def test_another_sites_page_can_change_nothing(served: Served, method: str, headers: dict[str, str]) -> None:
+    assert served.client.request(method, "/api/v1/runs/last", headers=headers).status_code == 403
+
+
+def test_our_own_page_and_plain_tools_can(served: Served) -> None:
+    authority = served.url.removeprefix("http://")
+    for headers in ({}, {"origin": f"http://{authority}", "sec-fetch-site": "same-origin"}):
+        assert served.client.post("/nowhere", headers=headers).status_code == 404
+
+
+def test_a_header_sent_twice_is_refused(served: Served) -> None:
+    twice = [("authorization", f"Bearer {served.token}"), ("authorization", "Bearer x")]
+    with served.stranger() as stranger:
+        assert stranger.get("/docs", headers=twice).status_code == 400
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(served: Served) -> None:
+    assert raw(served, b"content-length: 99999999999\r\n").startswith(b"HTTP/1.1 413")
+
+
+def send_many(peer: socket.socket, chunk: bytes) -> None:
+    for _ in range(1000):
+        peer.sendall(chunk)
+
+
+def test_a_body_without_end_is_hung_up_on(served: Served) -> None:
+    host, port = served.url.removeprefix("http://").split(":")
+    chunk = b"100000\r\n" + bytes(1 << 20) + b"\r\n"
+    head = f"POST /x HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {served.token}\r\n"
+    with socket.create_connection((host, int(port)), 30) as peer:
+        peer.sendall(head.encode() + b"transfer-encoding: chunked\r\n\r\n")
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            send_many(peer, chunk)
+    assert served.client.get("/health").status_code == 200
+
+
+def test_json_that_is_nested_without_end_is_refused(served: Served) -> None:
+    answer = served.client.post(
+        "/api/jobs/last/apply", content=b"[" * 100_000, headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == 400
+    assert "nested 32 deep" in answer.json()["detail"]
+
+
+def raw(served: Served, headers: bytes, method: bytes = b"POST") -> bytes:
+    """Send a request as bytes and give the beginning of the answer."""
+    host, port = served.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), 10) as peer:
+        peer.sendall(
+            method
+            + b" /nowhere HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer "
+            + served.token.encode()
+            + b"\r\n"
+            + headers
+            + b"\r\n"
+        )
+        return peer.recv(4096)
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/v1/runs/..", "/api/v1/runs/%2e%2e%2fx", "/api/v1/..%5c..%5cx", "/x/%00", "/x/%0a"]
+)
+def test_paths_that_look_for_files_are_refused(served: Served, path: str) -> None:
+    host, port = served.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), 10) as peer:
+        peer.sendall(
+            f"GET {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {served.token}\r\n\r\n".encode()
+        )
+        assert peer.recv(4096).startswith(b"HTTP/1.1 400")
+
+
+def test_a_scope_that_is_missing_is_named(served: Served) -> None:
+    made = commands.jobmeter(served.home, "token", "create", "agent-scope", "--scope", "ingest")
+    headers = {"authorization": f"Bearer {made.text.strip()}"}
+    with served.stranger(headers=headers) as agent:
+        answer = agent.get("/api/v1/runs")
+    assert answer.status_code == 403
+    assert answer.json()["detail"] == "this token may not do that: it needs the scope read"
+
+
+def test_a_token_works_from_when_it_is_made_until_it_is_revoked(served: Served) -> None:
+    made = commands.jobmeter(served.home, "token", "create", "reader", "--json")
+    token = json.loads(made.text)
+    assert token["scopes"] == ["read"]
+    with served.stranger(headers={"authorization": f"Bearer {token['token']}"}) as reader:
+        assert reader.get("/docs").status_code == 200
+        assert commands.jobmeter(served.home, "token", "revoke", "reader").text.startswith(
+            f"revoked {token['id']}"
+        )
+        assert reader.get("/docs").status_code == 401
+    listed = json.loads(commands.jobmeter(served.home, "token", "list", "--json").text)
+    assert [row["revoked_at"] is None for row in listed if row["name"] == "reader"] == [False]
+    assert all("token" not in row and "digest" not in row for row in listed)
+
+
+def test_a_new_run_is_seen_and_then_its_end(served: Served) -> None:
+    run_id = "20261115T095002Z-00000a"
+    folder = folders.write_run(
+        served.home, run_id=run_id, seconds=2, start=folders.this_recorder(), ended=False
+    )
+
+    def status() -> object:
+        answer = served.client.get(f"/api/v1/runs/{run_id}")
+        return answer.json().get("status") if answer.status_code == 200 else None
+
+    wait_for(lambda: status() == "running")
+    folders.append(folder / "run.jsonl", folders.end_record(2))
+    wait_for(lambda: status() == "completed")
+
+
+def test_a_second_unix_user_gets_nothing(served: Served) -> None:
+    script = (
+        "import os, sys, urllib.request, urllib.error\n"
+        "home, url = sys.argv[1:]\n"
+        "for name in ('token', 'server.db', 'server.json', 'runs'):\n"
+        "    try: os.listdir(f'{home}/{name}') if name == 'runs' else open(f'{home}/{name}').read()\n"
+        "    except PermissionError: print('refused')\n"
+        "try: urllib.request.urlopen(url + '/api/v1/runs')\n"
+        "except urllib.error.HTTPError as error: print(error.code)\n"
+    )
+    done = subprocess.run(
+        [*OTHER_USER, sys.executable, "-I", "-c", script, str(served.home), served.url],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd="/",
+    )
+    assert done.stdout.split() == ["refused"] * 4 + ["401"], done.stderr
+
+
+def test_the_address_for_the_browser_is_told_to_the_owner(served: Served) -> None:
+    told = commands.jobmeter(served.home, "ui", "--no-browser")
+    assert told.text.strip() == f"{served.url}/#token={served.token}"
+
+
+def test_no_token_is_told_at_the_start(served: Served, tmp_path: Path) -> None:
+    with serving(tmp_path / "home") as other:
+        assert other.token not in "".join(other.complaints)
+        line = Path(f"/proc/{other.process.pid}/cmdline").read_bytes()
+        assert other.token.encode() not in line
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_at_once_and_ends_streams(tmp_path: Path, number: int) -> None:
+    home = tmp_path / "home"
+    folders.write_run(home, seconds=2)
+    with serving(home) as served, served.client.stream("GET", "/api/v1/stream") as stream:
+        lines = stream.iter_lines()
+        next(lines)
+        assert served.stop(number) == 0
+        assert not [line for line in lines if "Traceback" in line]
+        assert not (home / "server.json").exists()
+    assert "Traceback" not in "".join(served.complaints)
+
+
+def test_a_port_in_use_is_one_sentence_and_exit_2(served: Served, tmp_path: Path) -> None:
+    port = served.url.rpartition(":")[2]
+    answer = commands.jobmeter(tmp_path / "home", "serve", "--no-browser", "--port", port)
+    assert answer.code == 2
+    assert (
+        answer.complaint.splitlines()[0]
+        == f"jobmeter: cannot listen on 127.0.0.1:{port}: address already in use"
+    )
+    assert len(answer.complaint.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--host", "0.0.0.0"], "tokens would cross the network to 0.0.0.0 in plain text"),  # noqa: S104
+        (["--host", "0.0.0.0", "--no-auth"], "--no-auth on 0.0.0.0 would let the whole network in"),  # noqa: S104
+        (["--tls-cert", "x"], "--tls-cert and --tls-key go together"),
+        (["--port", "x"], "--port needs a whole number, not 'x'"),
+        (["--database", "mysql://x"], "unknown kind of database: mysql"),
+    ],
+)
+def test_what_would_let_others_in_is_refused(tmp_path: Path, arguments: list[str], sentence: str) -> None:
+    answer = commands.jobmeter(tmp_path / "home", "serve", "--no-browser", "--port", "0", *arguments)
+    assert answer.code == 2
+    assert answer.complaint.splitlines()[0] == f"jobmeter: {sentence}"
+
+
+def test_the_variable_is_the_token_on_both_sides(tmp_path: Path) -> None:
+    env = {"JOBMETER_TOKEN": "a-token-from-the-environment"}
+    with serving(tmp_path / "home", env=env) as served:
+        assert not (served.home / "token").exists()
+        assert served.client.get("/docs").status_code == 200
+        told = commands.jobmeter(served.home, "ui", "--no-browser", env=env)
+        assert told.text.strip().endswith("/#token=a-token-from-the-environment")
+
+
+def test_a_unix_socket_is_this_users_alone_and_may_need_no_token(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    with serving(tmp_path / "home", "--unix-socket", str(path), "--no-auth") as served:
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert listeners(served.process.pid) == []
+        del served.client.headers["authorization"]
+        assert served.client.get("/docs").status_code == 200
+        assert served.client.get("/docs", headers={"host": "attacker.example"}).status_code == 403
+        script = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+        tmp_path.chmod(0o755)
+        other = [*OTHER_USER, sys.executable, "-I", "-c", script, str(path)]
+        done = subprocess.run(other, capture_output=True, text=True, check=False, cwd="/")
+        assert "PermissionError" in done.stderr
+
+
+def test_without_a_token_on_loopback_the_origin_still_counts(tmp_path: Path) -> None:
+    with serving(tmp_path / "home", "--no-auth") as served, served.stranger() as anyone:
+        assert anyone.get("/docs").status_code == 200
+        assert anyone.post("/nowhere", headers={"origin": "http://attacker.example"}).status_code == 403
+
+
+def test_over_tls_it_listens_on_every_address(tmp_path: Path) -> None:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+         "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+         "-keyout", key, "-out", cert],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    context = ssl.create_default_context(cafile=str(cert))
+    arguments = ("--host", "0.0.0.0", "--tls-cert", str(cert), "--tls-key", str(key))  # noqa: S104
+    with serving(tmp_path / "home", *arguments, verify=context) as served:
+        url = served.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104
+        assert url.startswith("https://")
+        assert served.client.get(f"{url}/docs").status_code == 200
+
+
+def test_a_flood_is_answered_with_how_long_to_wait(tmp_path: Path) -> None:
+    with serving(tmp_path / "home", "--requests-per-second", "2") as served:
+        codes = [served.client.get("/docs").status_code for _ in range(30)]
+        assert codes[:8] == [200] * 8
+        answer = served.client.get("/docs")
+        assert (429 in codes, answer.status_code, int(answer.headers["retry-after"]) >= 1) == (
+            True,
+            429,
+            True,
+        )
+        # those without a token cannot use up what those with one may
+        with served.stranger() as stranger:
+            assert 429 in [stranger.get("/docs").status_code for _ in range(200)]
+
+
+def test_settings_come_from_the_users_file_and_never_from_a_projects(tmp_path: Path) -> None:
+    config = tmp_path / "config" / "jobmeter"
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text('[server]\nallowed_hosts = ["meter.example"]\n')
+    home = Home(tmp_path / "project" / ".jobmeter")
+    home.path.mkdir(parents=True)
+    (home.path / "config.toml").write_text('[server]\nhost = "0.0.0.0"\n')
+    env = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    with serving(home.path, env=env) as served:
+        assert served.url.startswith("http://127.0.0.1:")
+        assert served.client.get("/docs", headers={"host": "meter.example"}).status_code == 200
+    # the same file does not disturb a recording
+    done = commands.jobmeter(home.path, "run", "--", "true", env=env)
+    assert done.code == 0, done.complaint
