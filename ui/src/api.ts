@@ -1,0 +1,62 @@
+// One way to the server: JSON over fetch with the token, problems as errors with a sentence and a hint.
+import { refused, token } from "./auth.ts";
+
+export type Query = Record<string, string | number | boolean | readonly string[] | null | undefined>;
+
+export class Problem extends Error {
+  readonly status: number;
+  readonly hint: string;
+
+  constructor(status: number, detail: string, hint = "") {
+    super(detail);
+    this.status = status;
+    this.hint = hint;
+  }
+}
+
+export function url(path: string, query: Query = {}): string {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === null || value === undefined || value === "") continue;
+    given.set(name, Array.isArray(value) ? value.join(",") : String(value));
+  }
+  const text = given.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+export function headers(more: Record<string, string> = {}): Record<string, string> {
+  return token.value ? { ...more, authorization: `Bearer ${token.value}` } : more;
+}
+
+export async function get<T>(path: string, query: Query = {}, abort?: AbortSignal): Promise<T> {
+  return ask<T>("GET", url(path, query), undefined, abort);
+}
+
+export async function send<T>(method: "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<T> {
+  return ask<T>(method, path, body);
+}
+
+async function ask<T>(method: string, path: string, body?: unknown, abort?: AbortSignal): Promise<T> {
+  const init: RequestInit = { method, headers: headers(body === undefined ? {} : { "content-type": "application/json" }) };
+  if (body !== undefined) init.body = JSON.stringify(body);
+  if (abort) init.signal = abort;
+  let answer: Response;
+  try {
+    answer = await fetch(path, init);
+  } catch (error) {
+    if (abort?.aborted) throw error;
+    throw new Problem(0, "the server cannot be reached", "is `jobmeter serve` still running?");
+  }
+  if (!answer.ok) throw await problem(answer);
+  return answer.status === 204 ? (undefined as T) : ((await answer.json()) as T);
+}
+
+export async function problem(answer: Response): Promise<Problem> {
+  if (answer.status === 401) refused.value = true;
+  try {
+    const told = (await answer.json()) as { detail?: string; hint?: string };
+    return new Problem(answer.status, told.detail ?? answer.statusText, told.hint);
+  } catch {
+    return new Problem(answer.status, `the server answered ${answer.status}`);
+  }
+}

@@ -1,0 +1,230 @@
+// The answers of the API, as far as the page reads them. The OpenAPI document of the server is the whole truth.
+
+export interface Headline {
+  value: number;
+  low: number;
+  high: number;
+  keys: string[];
+  exact: boolean;
+}
+
+export type Status = "queued" | "running" | "paused" | "completed" | "failed" | "killed" | "cancelled" | "lost";
+
+export interface StepFacts {
+  count?: number;
+  last_step?: number;
+  steps_per_second?: number;
+  metrics?: Record<string, { first?: number | string; last?: number | string; min?: number; max?: number }>;
+}
+
+export interface Run {
+  run_id: string;
+  job_id?: string;
+  name?: string;
+  project?: string;
+  group?: string;
+  status: Status;
+  exit_code?: number;
+  signal?: string;
+  command?: string[];
+  cwd?: string;
+  host?: string;
+  user?: string;
+  started_at?: string;
+  ended_at?: string;
+  wall_seconds?: number;
+  headline?: Record<string, Headline>;
+  limits?: { memory_bytes?: number; cpus?: number };
+  provenance?: { selected?: string[]; missing?: Record<string, string>; inexact?: Record<string, string> };
+  message?: string;
+  tags?: Record<string, string>;
+  notes?: string[];
+  ranks?: number[];
+  world_size?: number;
+  samples?: number;
+  steps?: StepFacts;
+  results?: Record<string, number | string>;
+}
+
+export interface Evidence {
+  sentence: string;
+  source?: string;
+  quote?: string;
+  offset?: number;
+  timestamp?: string;
+}
+
+export interface Verdict {
+  cause: string;
+  sentence: string;
+  confidence: number;
+  evidence: Evidence[];
+}
+
+export interface RunShown extends Run {
+  summary?: Record<string, number | string>;
+  by_command?: { command: string; cpu_seconds?: number; peak_rss_bytes?: number; processes?: number }[];
+  roles?: Record<string, { processes: number; cpu_seconds?: number; memory_peak_bytes?: number }>;
+  siblings?: string[];
+  events?: Happened[];
+  verdict?: Verdict;
+}
+
+export interface Happened {
+  timestamp: string;
+  type: string;
+  details?: Record<string, unknown>;
+  config?: Record<string, unknown>;
+  measurements?: Record<string, number | string | null>;
+  rank?: number;
+}
+
+export interface RunsPage {
+  runs: Run[];
+  next: string | null;
+  total: number;
+}
+
+export interface Facets {
+  facets: Record<string, { value: string; count: number }[]>;
+}
+
+export interface Line {
+  key: string;
+  instance: string;
+  kind: string | null;
+  unit: string | null;
+  rate: boolean;
+  t: number[];
+  begin: number[];
+  n: number[];
+  min: (number | null)[];
+  max: (number | null)[];
+  mean: (number | null)[];
+  last: (number | null)[];
+}
+
+export interface Lines {
+  run_id: string;
+  series: Line[];
+  coarse: boolean;
+}
+
+export interface Curve {
+  metric: string;
+  rank: number;
+  source: string;
+  rising: boolean;
+  step: number[];
+  n: number[];
+  min: (number | null)[];
+  max: (number | null)[];
+  last: (number | string)[];
+}
+
+export interface Curves {
+  run_id: string;
+  series: Curve[];
+  metrics: string[];
+  coarse: boolean;
+}
+
+export type Level = "critical" | "warning" | "info";
+
+export interface Recommendation {
+  rule: string;
+  severity: Level;
+  title: string;
+  action: string;
+  impact: string;
+  config_path: string | null;
+  current_value: unknown;
+  recommended_value: unknown;
+  evidence: Evidence[];
+}
+
+export interface Finding {
+  detector: string;
+  severity: Level;
+  sentence: string;
+  key?: string;
+  from?: string;
+  to?: string;
+  rank?: number;
+}
+
+export interface LogError {
+  timestamp?: string;
+  level: string;
+  type?: string;
+  message: string;
+  traceback?: string;
+  count: number;
+  stream?: string;
+  offset?: number;
+  memory_at_time_bytes?: number;
+}
+
+export interface Report {
+  verdict: Verdict;
+  health: "good" | "warning" | "critical";
+  findings: Finding[];
+  recommendations: Recommendation[];
+  log_errors: LogError[];
+}
+
+export interface LogLine {
+  offset: number;
+  text: string;
+  number: number | null;
+  timestamp: string | null;
+  cut: boolean;
+}
+
+export interface LogPage {
+  stream: string | null;
+  streams: string[];
+  begin: number;
+  next: number;
+  size_bytes: number;
+  lines: LogLine[];
+  tail: string | null;
+  complete: boolean;
+  reason: string | null;
+}
+
+export interface Compared {
+  runs: string[];
+  metrics: { key: string; values: (number | null)[]; change_percent: (number | null)[]; winner: string | null }[];
+  config: { path: string; values: unknown[] }[];
+  environment: { path: string; values: unknown[] }[];
+  phases: { resource: string; runs: Record<string, unknown>[][] }[];
+  loss_at_step: { step: number; values: (number | null)[] }[];
+}
+
+export interface Region {
+  region: string;
+  builds?: number;
+  pending?: number;
+  successes?: number;
+  failures?: number;
+  success_rate?: number;
+  streak?: number;
+  queue_seconds?: number;
+  working_seconds?: number;
+  cost_usd?: number;
+  spikes?: number;
+  troughs?: number;
+  consistency?: number;
+  consistency_band?: string;
+  trend_percent?: number;
+  last_error?: string;
+  last_used?: string;
+}
+
+export interface Campaign {
+  campaign_start: string | null;
+  last_updated: string | null;
+  total_builds_all_regions: number;
+  regions: Region[];
+}
