@@ -33,7 +33,9 @@ def write(home: Path, *, spare: int = 0) -> Path:
     _strange(home)
     bare = home / "runs" / "2026-11" / BARE
     bare.mkdir(parents=True)
-    (bare / "run.jsonl").write_bytes(folders.dump(folders.start_record(BARE, tags={})))
+    (bare / "run.jsonl").write_bytes(
+        folders.dump(folders.start_record(BARE, tags={}, **folders.dead_recorder()))
+    )
     for number in range(spare):
         folders.write_run(home, run_id=f"20261116T{number:06}Z-ffffff", seconds=1)
     return home

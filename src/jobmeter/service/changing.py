@@ -36,7 +36,7 @@ def change(home: str, run_id: str, wanted: Change) -> Run:
     """Write changes down and give the run as it is now."""
     _check(wanted)
     run = by_id.ask(home, run_id, lambda _, run: run)
-    folder = str(lifecycle.folder_of(run))
+    folder = str(_folder(run))
     steps: list[Callable[[], Run]] = []
     if wanted.tags:
         steps.append(lambda: lifecycle.tag(home, folder, wanted.tags))
@@ -76,7 +76,15 @@ def _check(wanted: Change) -> None:
 def remove(home: str, run_id: str) -> Run:
     """Throw a run away, into the bin."""
     run = by_id.ask(home, run_id, lambda _, run: run)
-    return lifecycle.remove(home, str(lifecycle.folder_of(run)))
+    return lifecycle.remove(home, str(_folder(run)))
+
+
+def _folder(run: Run) -> Path:
+    """Name the folder of a run; an index that a server keeps up may not know yet that it is gone."""
+    folder = lifecycle.folder_of(run)
+    if not folder.is_dir():
+        raise UnknownError(f"unknown run: {run.run_id}", hint="it was just removed")
+    return folder
 
 
 def restore(home: str, run_id: str) -> str:

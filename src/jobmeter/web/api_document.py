@@ -16,7 +16,7 @@ from jobmeter.web import answering, api_examples, problems
 Node = dict[str, Any]
 
 _MODULES = (
-    "jobmeter.model.alert",
+    "jobmeter.model.alert_answers",
     "jobmeter.model.answers",
     "jobmeter.model.log_page",
     "jobmeter.model.report_answers",
