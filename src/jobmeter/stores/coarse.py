@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import islice, pairwise
-from operator import lt, truediv
+from itertools import pairwise
+from operator import truediv
 from typing import NamedTuple
 
 from jobmeter.model.measurement import Kind
@@ -159,12 +159,7 @@ def step_stretches(table: StepTable, metric: str, most: int) -> StepStretches:
         for begin, end in pairwise(edges(len(steps), most))
     ]
     stream = stepcolumns.Stream(table.writer, table.source, table.rank)
-    return step_columns(stream, metric, parts, is_rising=is_rising(steps))
-
-
-def is_rising(steps: Sequence[int]) -> bool:
-    """Tell whether no step goes back or repeats one."""
-    return all(map(lt, steps, islice(steps, 1, None)))
+    return step_columns(stream, metric, parts, is_rising=stepcolumns.is_rising(steps))
 
 
 def step_piece(steps: Sequence[int], values: Sequence[Number]) -> StepPiece:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from jobmeter.model.steps import Column
-from jobmeter.stores import coarse
+from jobmeter.stores import coarse, stepcolumns
 from jobmeter.stores.codec import DamagedBlobError
 
 PART_VALUES = 256
@@ -36,7 +36,7 @@ def pack_parts(steps: Sequence[int], column: Column) -> bytes | None:
     own = steps if column.rows is None else [steps[row] for row in column.rows]
     edges = [*range(0, len(own), PART_VALUES), len(own)]
     parts = [coarse.step_piece(own[begin:end], column.values[begin:end]) for begin, end in pairwise(edges)]
-    return _HEAD.pack(coarse.is_rising(own)) + b"".join(_PART.pack(*part) for part in parts)
+    return _HEAD.pack(stepcolumns.is_rising(own)) + b"".join(_PART.pack(*part) for part in parts)
 
 
 def unpack_parts(blob: bytes) -> tuple[bool, list[coarse.StepPiece]]:

@@ -164,7 +164,7 @@ def _told(
     if 2 * sum(row.n for row in rows) < points * figures.PART_VALUES:
         return None
     parts: list[coarse.StepPiece] = []
-    is_rising = coarse.is_rising(tail.steps)
+    is_rising = stepcolumns.is_rising(tail.steps)
     for row in rows:
         if row.figures is None:
             return None

@@ -186,14 +186,27 @@ class _Points:
 
     def inside(self, between: tuple[float, float]) -> "_Points":
         """Leave out the points of other moments."""
-        times, values = arrays.join(self.times), arrays.join(self.values)
-        kept = [place for place, moment in enumerate(times) if between[0] <= moment <= between[1]]
-        spans = None if self.spans is None else arrays.join(self.spans)
-        return _Points(
-            times=[packed([times[place] for place in kept])],
-            values=[packed([values[place] for place in kept])],
-            spans=None if spans is None else [packed([spans[place] for place in kept])],
-        )
+        found = _Points(spans=None if self.spans is None else [])
+        for place, moments in enumerate(self.times):
+            spans = None if self.spans is None else self.spans[place]
+            if between[0] <= min(moments) and max(moments) <= between[1]:
+                found.add(self.axes[place], moments, self.values[place], spans)
+                continue
+            kept = [at for at, moment in enumerate(moments) if between[0] <= moment <= between[1]]
+            if kept:
+                # a part of an axis is shared with no other series
+                found.add(
+                    (), *(_taken(part, kept) for part in (moments, self.values[place])), _some(spans, kept)
+                )
+        return found
+
+
+def _taken(part: Sequence[codec.Number], kept: Sequence[int]) -> Sequence[codec.Number]:
+    return packed([part[place] for place in kept])
+
+
+def _some(part: Sequence[codec.Number] | None, kept: Sequence[int]) -> Sequence[codec.Number] | None:
+    return None if part is None else _taken(part, kept)
 
 
 class PointReader:
@@ -257,7 +270,7 @@ class PointReader:
     def _times(self, points: _Points) -> Sequence[float]:
         """Join the times of a series; those that were sampled together share them."""
         axes = tuple(points.axes)
-        if not axes:
+        if () in axes:
             return columns.rising(arrays.join(points.times))
         if axes not in self._joined:
             self._joined[axes] = columns.rising(arrays.join(points.times))

@@ -5,8 +5,9 @@ What can mislead: low and high are of finite values only, first and last are wha
 
 import dataclasses
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from operator import le, lt
 from typing import NamedTuple
 
@@ -189,8 +190,41 @@ def only(found: StepTable, metrics: Collection[str]) -> StepTable:
     return dataclasses.replace(found, columns=kept)
 
 
+def is_rising(steps: Sequence[int]) -> bool:
+    """Tell whether no step goes back or repeats one."""
+    return all(map(lt, steps, islice(steps, 1, None)))
+
+
+def _cut(found: StepTable, begin: int, end: int) -> StepTable:
+    """Keep the rows from one place to another."""
+    if begin == 0 and end == len(found):
+        return found
+    columns = {name: _cut_column(column, begin, end) for name, column in found.columns.items()}
+    moments = found.timestamps
+    return dataclasses.replace(
+        found,
+        steps=found.steps[begin:end],
+        timestamps=None if moments is None else moments[begin:end],
+        columns={name: column for name, column in columns.items() if column.values},
+    )
+
+
+def _cut_column(column: Column, begin: int, end: int) -> Column:
+    if column.rows is None:
+        return Column(None, column.values[begin:end])
+    first, last = bisect_left(column.rows, begin), bisect_left(column.rows, end)
+    rows = (
+        None
+        if last - first == end - begin
+        else whole(packed([row - begin for row in column.rows[first:last]]))
+    )
+    return Column(rows, column.values[first:last])
+
+
 def between_steps(found: StepTable, first: int, last: int) -> StepTable:
     """Keep the rows whose step lies between two, both included."""
+    if is_rising(found.steps):
+        return _cut(found, bisect_left(found.steps, first), bisect_right(found.steps, last))
     kept = [place for place, step in enumerate(found.steps) if first <= step <= last]
     if len(kept) == len(found):
         return found
