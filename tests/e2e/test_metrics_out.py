@@ -1,8 +1,11 @@
 """Metrics where teams have theirs: a real Prometheus scrapes and is written to, so is a real VictoriaMetrics."""
 
+import json
 import os
+import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
@@ -12,11 +15,11 @@ from jobmeter.delivery.positions import Positions
 from jobmeter.delivery.pump import Outcome, Pump
 from jobmeter.delivery.remotewrite import RemoteWrite, RemoteWriteSettings
 from jobmeter.delivery.samples import Mark, Points, Slice
-from jobmeter.exporters import metric_names
-from jobmeter.model.measurement import Kind
+from jobmeter.exporters import metric_names, prometheus_rules
+from jobmeter.model.measurement import GPU_TOOLS, Kind
 from jobmeter.service import index
 from jobmeter.stores import Store
-from support import folders, metricservers, outlets, server
+from support import commands, folders, metricservers, outlets, server
 from support.metricservers import MetricServer
 
 HOUR = 3600.0
@@ -180,67 +183,172 @@ def test_a_wrong_address_loses_nothing(
             assert (pump.counts.sent, pump.counts.dropped) == (0, {})
 
 
-def scrape_config(served: server.Served, **more: object) -> dict[str, object]:
-    address = served.url.removeprefix("http://")
-    return {
-        "job_name": "jobmeter",
-        "static_configs": [{"targets": [address]}],
-        "authorization": {"credentials": served.token},
-        **more,
-    }
+@dataclass(frozen=True, slots=True)
+class Scraped:
+    """A server of ours, a Prometheus that scrapes it, and what it writes to by itself."""
+
+    served: server.Served
+    prometheus: MetricServer
+    receiver: MetricServer
+    run_id: str
 
 
-def test_a_server_is_scraped_with_its_token_and_writes_by_itself(
-    victoria: MetricServer, tmp_path: Path
-) -> None:
-    home, config = tmp_path / "home", tmp_path / "config" / "jobmeter"
-    config.mkdir(parents=True)
-    secret = tmp_path / "secret"
-    secret.write_text("any token will do\n")
-    (config / "config.toml").write_text(
-        f'[remote_write]\nurl = "{victoria.write_url}"\ninterval = "500ms"\nbearer_token_file = "{secret}"\n'
-        'labels = { cluster = "blue" }\n'
+@pytest.fixture(scope="module")
+def scraped(victoria: MetricServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scraped]:
+    folder = tmp_path_factory.mktemp("scraped")
+    (folder / "config" / "jobmeter").mkdir(parents=True)
+    (folder / "secret").write_text("any token will do\n")
+    (folder / "config" / "jobmeter" / "config.toml").write_text(
+        f'[remote_write]\nurl = "{victoria.write_url}"\ninterval = "500ms"\n'
+        f'bearer_token_file = "{folder}/secret"\nlabels = {{ cluster = "blue" }}\n'
     )
-    run_id = outlets.run_id_at(time.time() - 30, "00000d")
-    folder = folders.write_run(
-        home, run_id=run_id, seconds=30, started=time.time() - 31, ended=False, start=outlets.this_recorder()
+    run_id = write_everything(folder / "home", time.time() - 31)
+    rules = folder / "rules.yml"
+    rules.write_text(commands.jobmeter(folder / "home", "grafana", "--alert-rules").text)
+    with server.serving(folder / "home", env={"XDG_CONFIG_HOME": str(folder / "config")}) as served:
+        target = {
+            "job_name": "jobmeter",
+            "static_configs": [{"targets": [served.url.removeprefix("http://")]}],
+            "authorization": {"credentials": served.token},
+        }
+        with metricservers.prometheus(folder / "scraping", [target], rules) as running:
+            two_scrapes = 'count_over_time(jobmeter_step{rank="1"}[1m]) >= 3'
+            metricservers.wait_until(lambda: running.query(two_scrapes))
+            yield Scraped(served, running, victoria, run_id)
+
+
+def write_everything(home: Path, started: float) -> str:
+    """Write a training of two ranks that is measured by all there is, and one that failed a moment ago."""
+    failed = {"status": "failed", "exit_code": 1}
+    folders.write_run(
+        home, run_id=outlets.run_id_at(started, "00000e"), seconds=5, started=started, end=failed
     )
+    run_id = outlets.run_id_at(started, "00000d")
+    folder = folders.folder_of(home, run_id)
+    folder.mkdir(parents=True)
+    known = [one.as_record() for one in outlets.definitions()]
     folders.append(
-        folder / "steps.jsonl",
-        {
-            "timestamp": folders.iso(time.time()),
-            "step": 7,
-            "rank": 0,
-            "source": "sdk",
-            "metrics": {"loss": 0.25},
-        },
+        folder / "run.jsonl",
+        folders.start_record(run_id, started=started, **outlets.this_recorder()),
+        folders.context_record(measurements=known),
     )
-    with server.serving(home, env={"XDG_CONFIG_HOME": str(tmp_path / "config")}) as served:
-        with metricservers.prometheus(tmp_path / "scraping", [scrape_config(served)]) as scraping:
-            selector = f'{{run_id="{run_id}"}}'
-            metricservers.wait_until(lambda: scraping.query(f"jobmeter_step{selector}"))
-            assert list(scraping.query('up{job="jobmeter"}').values()) == [1.0]
-            with index.open_index(home, path=tmp_path / "own.db") as opened:
-                opened.refresh()
-                store = opened.ask(lambda store: store)
-                for key, name in NAMES.items():
-                    (value,) = scraping.query(f"{name}{selector}").values()
-                    assert value == stored(store, run_id, key)[-1][1], key
-            assert list(
-                scraping.query(f'jobmeter_step_value{{metric="loss",run_id="{run_id}"}}').values()
-            ) == [0.25]
-            (labels,) = scraping.query(f"jobmeter_proc_sum_rss_bytes{selector}")
-            assert dict(labels)["host"] == os.uname().nodename
-        mine = f'jobmeter_step_value{{run_id="{run_id}",cluster="blue"}}'
-        metricservers.wait_until(lambda: victoria.exported(mine))
-        assert [value for _, value in only(victoria.exported(mine))] == [0.25]
-        page = served.client.get("/metrics").text
-        assert 'jobmeter_outlet_samples_total{outlet="remote_write"}' in page
-        assert "jobmeter_outlet_dropped_samples_total" not in page
+    folders.append(folder / "usage.jsonl", *outlets.everything(30, started))
+    for rank in (0, 1):
+        step = {"step": 7 + rank, "rank": rank, "source": "sdk", "metrics": {"loss": 0.25, "train/acc": 0.5}}
+        folders.append(folder / f"steps.{rank}.jsonl", {"timestamp": folders.iso(started + 30), **step})
+    return run_id
 
 
-def test_a_stranger_is_not_scraped_unless_the_page_was_opened(tmp_path: Path) -> None:
-    with server.serving(tmp_path / "home") as served, served.stranger() as stranger:
+def test_what_is_scraped_is_what_the_store_holds(scraped: Scraped, tmp_path: Path) -> None:
+    assert list(scraped.prometheus.query('up{job="jobmeter"}').values()) == [1.0]
+    found = {
+        (dict(labels)["__name__"], dict(labels).get("gpu") or dict(labels).get("device")): value
+        for labels, value in scraped.prometheus.query(f'{{run_id="{scraped.run_id}"}}').items()
+    }
+    with index.open_index(scraped.served.home, path=tmp_path / "own.db") as opened:
+        opened.refresh()
+        store = opened.ask(lambda store: store)
+        run = store.run(scraped.run_id)
+        assert run is not None
+        known = store.statistics(scraped.run_id)
+    numbers = dict(zip(outlets.GPUS, "01", strict=True))
+    compared = 0
+    for (key, instance), one in known.items():
+        definition = run.definitions[key]
+        if definition.kind is Kind.LABEL:
+            continue
+        family = metric_names.family_of(definition)
+        assert family is not None
+        device = numbers.get(instance) if definition.tool in GPU_TOOLS else instance or None
+        expected = one.total if definition.kind is Kind.COUNTER else one.last
+        assert found[family.sample_name, device] == pytest.approx(expected, abs=1e-6), key
+        compared += 1
+    assert compared > 150
+    assert found["jobmeter_nvml_device_info", "1"] == 1
+    assert found["jobmeter_nvml_devices", None] == known["nvml_count", ""].last
+
+
+def test_a_training_is_scraped_by_rank_and_metric(scraped: Scraped) -> None:
+    found = scraped.prometheus.query(f'jobmeter_step_value{{run_id="{scraped.run_id}"}}')
+    named = {(dict(labels)["metric"], dict(labels)["rank"]): value for labels, value in found.items()}
+    assert named == {
+        ("loss", "0"): 0.25,
+        ("loss", "1"): 0.25,
+        ("train/acc", "0"): 0.5,
+        ("train/acc", "1"): 0.5,
+    }
+    (labels,) = scraped.prometheus.query(f'jobmeter_cgroup_pids{{run_id="{scraped.run_id}"}}')
+    assert dict(labels)["host"] == os.uname().nodename
+    assert dict(labels)["project"] == "app"
+
+
+def test_a_server_writes_by_itself_and_says_how_that_goes(scraped: Scraped) -> None:
+    mine = f'jobmeter_step_value{{run_id="{scraped.run_id}",cluster="blue",metric="loss",rank="1"}}'
+    metricservers.wait_until(lambda: scraped.receiver.exported(mine))
+    assert [value for _, value in only(scraped.receiver.exported(mine))] == [0.25]
+    temperature = f'jobmeter_nvml_temp_celsius{{run_id="{scraped.run_id}",gpu="1"}}'
+    assert len(only(scraped.receiver.exported(temperature))) == 30
+    page = scraped.served.client.get("/metrics").text
+    assert 'jobmeter_outlet_dropped_samples_total{outlet="remote_write",reason="refused"} 0.0' in page
+    sent = [line for line in page.splitlines() if line.startswith("jobmeter_outlet_samples_total{")]
+    assert float(sent[0].rsplit(" ", 1)[1]) > 150 * 30
+
+
+def test_every_picture_of_the_dashboard_has_something_to_show(scraped: Scraped, tmp_path: Path) -> None:
+    dashboard = json.loads(commands.jobmeter(tmp_path, "grafana").text)
+    asked = 0
+    for panel in dashboard["panels"]:
+        for target in panel.get("targets", ()):
+            expression = target["expr"].replace("$__rate_interval", "1m")
+            for name in ("$project", "$host", "$run"):
+                expression = expression.replace(name, ".*")
+            assert "$" not in expression
+            assert scraped.prometheus.query(expression), (panel["title"], target["expr"])
+            asked += 1
+    assert asked > 25
+
+
+def test_every_alert_rule_is_evaluated_by_prometheus(scraped: Scraped) -> None:
+    def rules() -> list[dict[str, object]]:
+        groups = json.loads(scraped.prometheus.get("/api/v1/rules"))["data"]["groups"]
+        found: list[dict[str, object]] = groups[0]["rules"]
+        return found
+
+    metricservers.wait_until(lambda: all(rule["health"] != "unknown" for rule in rules()))
+    assert {str(rule["name"]): rule.get("lastError", "") for rule in rules()} == {
+        rule.name: "" for rule in prometheus_rules.ALL
+    }
+    state = {str(rule["name"]): rule["state"] for rule in rules()}
+    metricservers.wait_until(
+        lambda: next(r for r in rules() if r["name"] == "JobmeterRunEndedBadly")["state"] == "firing"
+    )
+    assert state["JobmeterLossIsNotANumber"] == "inactive"
+
+
+def test_promtool_finds_nothing_wrong_with_the_rules(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yml"
+    rules.write_text(commands.jobmeter(tmp_path, "grafana", "--alert-rules").text)
+    checked = subprocess.run(
+        [metricservers.program("promtool"), "check", "rules", "--lint-fatal", str(rules)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stderr
+    assert f"{len(prometheus_rules.ALL)} rules found" in checked.stdout
+
+
+def test_promtool_finds_nothing_wrong_with_the_page(scraped: Scraped) -> None:
+    page = scraped.served.client.get("/metrics").content
+    checked = subprocess.run(
+        [metricservers.program("promtool"), "check", "metrics"], input=page, capture_output=True, check=False
+    )
+    assert checked.stderr.decode() == ""
+    assert checked.returncode == 0
+
+
+def test_a_stranger_is_not_scraped_unless_the_page_was_opened(scraped: Scraped, tmp_path: Path) -> None:
+    with scraped.served.stranger() as stranger:
         assert stranger.get("/metrics").status_code == 401
     with server.serving(tmp_path / "home", "--metrics-open") as served, served.stranger() as stranger:
         answer = stranger.get("/metrics", headers={"accept": "application/openmetrics-text; version=1.0.0"})

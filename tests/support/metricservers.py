@@ -91,16 +91,16 @@ def free_port() -> int:
 
 
 @contextmanager
-def prometheus(folder: Path, scrape: Sequence[Mapping[str, object]] = ()) -> Iterator[MetricServer]:
-    """Run a Prometheus that accepts remote write and scrapes what it is told to."""
+def prometheus(
+    folder: Path, scrape: Sequence[Mapping[str, object]] = (), rules: Path | None = None
+) -> Iterator[MetricServer]:
+    """Run a Prometheus that accepts remote write, scrapes what it is told to, and evaluates a file of rules."""
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "prometheus.yml"
+    every = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
+    files = [] if rules is None else [str(rules)]
     # JSON is YAML
-    config.write_text(
-        json.dumps(
-            {"global": {"scrape_interval": "1s", "scrape_timeout": "1s"}, "scrape_configs": list(scrape)}
-        )
-    )
+    config.write_text(json.dumps({"global": every, "scrape_configs": list(scrape), "rule_files": files}))
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = [

@@ -183,7 +183,8 @@ class _Look:
         """Say what is known of the run beside its series."""
         if moment_ms <= self._since.usage_ms or not self._wanted.takes(moment_ms):
             return []
-        found = run_metrics.facts(self._run, self._own)
+        measured_at = self._until_ms / MILLISECONDS if self._until_ms else None
+        found = run_metrics.facts(self._run, self._own, measured_at)
         return [Points(one.family, one.labels, [moment_ms], [one.value]) for one in found]
 
     def over(self, store: Store) -> list[tuple[Family, Labels]]:

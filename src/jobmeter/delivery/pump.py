@@ -13,7 +13,7 @@ from typing import Protocol
 
 from jobmeter.delivery.feed import Feed, Wanted
 from jobmeter.delivery.positions import Positions
-from jobmeter.delivery.samples import MILLISECONDS, Counts, Mark, Slice
+from jobmeter.delivery.samples import MILLISECONDS, REFUSED, TOO_OLD, Counts, Mark, Slice
 from jobmeter.model.run import LIVE, Run
 from jobmeter.stores import Store
 
@@ -147,7 +147,7 @@ class Pump:
                 self._feed.forget(run_id)
                 continue
             found = self._feed.slice(store, run, mark, self._wanted(MAX_POINTS - batch.size))
-            self.counts.drop("too_old", found.too_old)
+            self.counts.drop(TOO_OLD, found.too_old)
             if found.more:
                 self.note([run_id])
             if found.size or found.until != mark:
@@ -181,7 +181,7 @@ class Pump:
             self._failures = min(self._failures + 1, 10)
             return max(pause, outcome.retry_seconds or 0.0)
         self._failures = 0
-        self.counts.drop("refused", outcome.dropped)
+        self.counts.drop(REFUSED, outcome.dropped)
         self.counts.sent += batch.size - outcome.dropped
         self.counts.delivered_at = self._clock()
         self.counts.trouble = outcome.reason or None

@@ -9,6 +9,8 @@ from jobmeter.model.steps import Step
 from jobmeter.model.view import Event
 
 MILLISECONDS = 1000
+TOO_OLD, REFUSED = "too_old", "refused"
+"""Why samples are given up: they waited for longer than receivers take them, or a receiver would not have them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 `jobmeter_`, the key, its unit, and `_total` for a counter. A key that ends in `_total` is a sum over the job's
 processes: there the word means something else, so the sum is said right after the tool (`proc_rss_total` is
-`jobmeter_proc_sum_rss_bytes`). Runs and jobs are labelled `run_id` and `job_id`, because `job` and `instance` belong
-to Prometheus. Series of single processes are not exported: every process would leave series behind for ever.
+`jobmeter_proc_sum_rss_bytes`); one that ends in `_count` says what it counts. Runs and jobs are labelled `run_id`
+and `job_id`, because `job` and `instance` belong to Prometheus. Series of single processes are not exported: every
+process would leave series behind for ever.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from jobmeter.model import text
-from jobmeter.model.measurement import GPU_TOOLS, Kind, Measurement, Scope, Unit
+from jobmeter.model.measurement import GPU_TOOLS, PROCESS_TOOLS, Kind, Measurement, Scope, Unit
 from jobmeter.model.run import Run
 
 PREFIX = "jobmeter_"
@@ -76,11 +77,24 @@ def family_of(definition: Measurement) -> Family | None:
     if definition.kind is Kind.LABEL:
         # all labels of a device are one series: which tool named it is in the name
         return Family(f"{PREFIX}{definition.tool}_device", Type.INFO, "what a device is")
+    if key.endswith("_count"):
+        # the ending belongs to histograms
+        key = f"{key.removesuffix('_count')}_{_counted(definition)}"
     unit = UNITS[definition.unit]
     if unit and not key.endswith(f"_{unit}"):
         key = f"{key}_{unit}"
     kind = Type.COUNTER if definition.kind is Kind.COUNTER else Type.GAUGE
     return Family(PREFIX + key, kind, about(definition))
+
+
+def _counted(definition: Measurement) -> str:
+    return (
+        "devices"
+        if definition.tool in GPU_TOOLS
+        else "processes"
+        if definition.tool in PROCESS_TOOLS
+        else "number"
+    )
 
 
 def about(definition: Measurement) -> str:
@@ -107,8 +121,9 @@ def labels_of_instance(definition: Measurement, instance: str, numbers: Mapping[
         return ()
     if definition.key.startswith("fleet_") and instance.isdecimal():
         return (("rank", instance),)
-    name = "gpu" if definition.tool in GPU_TOOLS else "device"
-    return labels({name: numbers.get(instance, instance)})
+    if definition.tool in GPU_TOOLS:
+        return labels({"gpu": numbers.get(instance, instance)})
+    return labels({"device": instance})
 
 
 def labels(found: Mapping[str, str | None]) -> Labels:

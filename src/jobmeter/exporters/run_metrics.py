@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from jobmeter.exporters import metric_families as families
 from jobmeter.exporters import metric_names as names
 from jobmeter.exporters.metric_names import Family, Labels, Type
-from jobmeter.model.measurement import Kind, Measurement
+from jobmeter.model.measurement import Measurement
 from jobmeter.model.run import Run
 
 Name = tuple[str, str]
@@ -135,11 +135,14 @@ def gpu_numbers(devices: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
 
 def _devices(readings: RunReadings, own: Labels, numbers: Mapping[str, str]) -> Iterator[Sample]:
     for instance, known in readings.devices.items():
-        definitions = [readings.run.definitions.get(key) for key in known]
-        first = next((one for one in definitions if one is not None and one.kind is Kind.LABEL), None)
-        family = None if first is None else names.family_of(first)
-        if first is None or family is None:
-            continue
-        told = {key.partition("_")[2]: text for key, text in known.items() if not key.endswith("_index")}
-        place = names.labels_of_instance(first, instance, numbers)
-        yield Sample(family, names.joined(own, names.labels(told | {"uuid": instance}), place), 1)
+        by_tool: dict[str, dict[str, str]] = {}
+        for key, text in known.items():
+            by_tool.setdefault(key.partition("_")[0], {})[key] = text
+        for told in by_tool.values():
+            labelling = [one for key in told if (one := readings.run.definitions.get(key)) is not None]
+            family = names.family_of(labelling[0]) if labelling else None
+            if family is None or family.type is not Type.INFO:
+                continue
+            place = names.labels_of_instance(labelling[0], instance, numbers)
+            words = {key.partition("_")[2]: text for key, text in told.items() if not key.endswith("_index")}
+            yield Sample(family, names.joined(own, names.labels(words | {"uuid": instance}), place), 1)

@@ -1,6 +1,8 @@
 """Names, labels and the page that Prometheus scrapes, read back with prometheus-client's own parsers."""
 
+import json
 import math
+import re
 from importlib import import_module
 
 import pytest
@@ -8,7 +10,14 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from jobmeter import collectors, formats
-from jobmeter.exporters import metric_names, prometheus, run_metrics
+from jobmeter.exporters import (
+    grafana,
+    metric_families,
+    metric_names,
+    prometheus,
+    prometheus_rules,
+    run_metrics,
+)
 from jobmeter.exporters.metric_names import Type
 from jobmeter.fleet import keys as fleet_keys
 from jobmeter.model.measurement import Kind, Measurement, Reduce, Scope, Unit
@@ -85,6 +94,8 @@ def values(page: prometheus.Page) -> dict[tuple[str, str], float]:
             "jobmeter_nvml_pcie_rx_bytes_per_second",
         ),
         (THROTTLE, "jobmeter_nvml_throttle"),
+        (measurement("proc_count", Kind.GAUGE, Unit.COUNT), "jobmeter_proc_processes"),
+        (measurement("nvml_count", Kind.GAUGE, Unit.COUNT), "jobmeter_nvml_devices"),
         (GPU_NAME, "jobmeter_nvml_device_info"),
         (measurement("host_load", Kind.GAUGE, Unit.COUNT, Scope.HOST), "jobmeter_host_load"),
     ],
@@ -115,6 +126,17 @@ def test_no_two_measurements_share_a_name() -> None:
         known |= {one.key: one for one in getattr(module, "MEASUREMENTS", ())}
     assert len(known) > 150
     assert metric_names.clashes(known.values()) == []
+
+
+def test_the_dashboard_and_the_rules_use_names_that_exist() -> None:
+    known = {d.key: d for path in collectors.ALL.values() for d in import_module(path).MEASUREMENTS}
+    families = [metric_names.family_of(one) for one in known.values()]
+    exist = {family.sample_name for family in families if family is not None}
+    exist |= {family.sample_name for family in (*metric_families.OF_RUNS, *metric_families.OF_THE_SERVER)}
+    text = json.dumps(grafana.dashboard()) + prometheus_rules.render()
+    used = set(re.findall(r"jobmeter_[a-z0-9_]+", text))
+    assert len(used) > 40
+    assert used - exist == set()
 
 
 def test_a_page_holds_gauges_totals_states_devices_and_steps() -> None:
