@@ -8,7 +8,7 @@ watches (`alert_follow`) is left to it, and what it says is shown.
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -341,8 +341,3 @@ class ServerAlerts:
 
 def _ended_lately(run: Run, now: float) -> bool:
     return run.ended_at is not None and now - run.ended_at < _LATELY_SECONDS
-
-
-def firing(books: Iterable[RunBook], now: float) -> int:
-    """Count what fires now."""
-    return sum(one.state_at(now).value == "firing" for book in books for one in book.standings)
