@@ -33,7 +33,7 @@ MARKERS = (
     "4b1d", "CLOJARS_", "v1.0-", "duffel_", "EZAK", "EZTK", "FLWSECK", "FLWPUBK", "fo1_", "fm1", "fm2_",
     "fio-u-", "HRKU-AA", "ico-", "tk-us-", "sm_aat_", "sm_pat_", "sm_sat_", "shippo_", "sgp_", "pscale_",
     "tfp_", "API-", "sha256~", "NRAK-", "NRII-", "NRJS-", "t1.", "AQVN", "live_", "s-s4t2", "access-",
-    "bedrock-api-key-",
+    "bedrock-api-key-", "jm_",
 )  # fmt: skip
 """Beginnings of known tokens."""
 

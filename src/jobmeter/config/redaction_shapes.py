@@ -58,6 +58,7 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("whsec_", r"whsec_[A-Za-z0-9+/=]{20,}"),
     ("hf_", r"hf_[A-Za-z0-9]{30,}"),
     ("api_org_", r"api_org_[A-Za-z]{30,}"),
+    ("jm_", r"jm_[0-9a-f]{8}_[\w-]{43}"),
     ("eyJ", r"(?:ops_|sntrys_)?eyJ[\w+/=-]{8,}(?:\.[\w-]{8,}(?:\.[\w-]*)?|[\w+/=-]{50,})"),
     ("npm_", r"npm_[A-Za-z0-9]{36}"),
     ("pypi-", r"pypi-[\w-]{50,}"),

@@ -44,6 +44,7 @@ FAMILIES: dict[str, list[str]] = {
     "openai project": ["sk-proj-", "URLSAFE:74", "T3BlbkFJ", "URLSAFE:74"],
     "anthropic": ["sk-ant-api03-", "URLSAFE:93", "AA"],
     "hugging face": ["hf_", "LETTERS:34"],
+    "jobmeter": ["jm_", "HEX:8", "_", "URLSAFE:43"],
     "google api": ["AIza", "URLSAFE:35"],
     "google oauth secret": ["GOCSPX-", "URLSAFE:28"],
     "stripe live": ["sk_live_", "ALNUM:24"],
