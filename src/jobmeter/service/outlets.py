@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from jobmeter.config import options, tables
+from jobmeter.delivery.otlp import Otlp, OtlpSettings
 from jobmeter.delivery.positions import Positions
 from jobmeter.delivery.pump import Outlet, Pump
 from jobmeter.delivery.remotewrite import RemoteWrite, RemoteWriteSettings
@@ -25,6 +26,7 @@ FOLDER = "outlets"
 """In the home: how far each outlet has come."""
 _STOP_SECONDS = 10.0
 _COMMON = ("bearer_token_file", "headers", "interval", "max_age", "url")
+_OF_OTLP = (*_COMMON, "attributes", "metrics", "spans")
 _OF_REMOTE_WRITE = (*_COMMON, "ca_file", "labels", "password_file", "username")
 
 
@@ -143,7 +145,7 @@ class _Table:
         found = self.text("url")
         parts = urlsplit(found or "")
         if found is None or parts.scheme not in ("http", "https") or not parts.hostname:
-            raise self._bad("url", "an address such as https://prometheus.example/api/v1/write")
+            raise self._bad("url", "an address such as https://metrics.example/api/v1/write")
         return found
 
     def seconds(self, key: str, default: float) -> float:
@@ -152,6 +154,12 @@ class _Table:
             return options.seconds(str(value))
         except ValueError as error:
             raise self._bad(key, str(error).removeprefix("use ")) from None
+
+    def truth(self, key: str) -> bool:
+        value = self._values.get(key, True)
+        if not isinstance(value, bool):
+            raise self._bad(key, "true or false")
+        return value
 
     def texts(self, key: str) -> dict[str, str]:
         value = self._values.get(key, {})
@@ -204,6 +212,21 @@ def _remote_write(table: _Table) -> tuple[Outlet, RemoteWriteSettings]:
     return RemoteWrite(settings), settings
 
 
-_MAKERS: dict[str, Callable[[_Table], tuple[Outlet, RemoteWriteSettings]]] = {
+def _otlp(table: _Table) -> tuple[Outlet, OtlpSettings]:
+    table.require_known(_OF_OTLP)
+    settings = OtlpSettings(
+        url=table.url(),
+        headers=table.headers(),
+        attributes=table.texts("attributes"),
+        metrics=table.truth("metrics"),
+        spans=table.truth("spans"),
+        interval_seconds=table.seconds("interval", 15.0),
+        max_age_seconds=table.seconds("max_age", 3600.0),
+    )
+    return Otlp(settings), settings
+
+
+_MAKERS: dict[str, Callable[[_Table], tuple[Outlet, OtlpSettings | RemoteWriteSettings]]] = {
+    "otlp": _otlp,
     "remote_write": _remote_write,
 }

@@ -43,6 +43,26 @@ def test_a_whole_table_is_taken(tmp_path: Path) -> None:
     found.stop()
 
 
+def test_a_server_may_send_to_both(tmp_path: Path) -> None:
+    found = made(
+        tmp_path,
+        """[remote_write]
+        url = "http://prometheus.example/api/v1/write"
+        [otlp]
+        url = "http://collector.example:4318"
+        attributes = { "deployment.environment" = "blue" }
+        spans = false
+        """,
+    )
+    assert [name for name, _ in found.counts()] == ["otlp", "remote_write"]
+    found.stop()
+
+
+def test_a_truth_is_true_or_false(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"bad value for spans in \[otlp\]"):
+        made(tmp_path, '[otlp]\nurl = "http://x/"\nspans = "no"\n')
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
