@@ -18,7 +18,6 @@ Floats = NDArray[np.float64]
 Record = dict[str, object]
 
 PEAK_SECONDS = 60.0
-TOP_JOBS = 5
 _MEBI = 1 << 20
 
 
@@ -304,55 +303,3 @@ def _figure(one: Mapping[str, object], part: str, name: str) -> float | None:
 def _winner(values: Mapping[str, object], sign: float) -> str | None:
     known = {name: sign * value for name, value in values.items() if isinstance(value, int | float)}
     return min(known, key=lambda name: known[name]) if known else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobBrief:
-    """What the list of runs knows of a job, without reading a point of it."""
-
-    job_id: str
-    status: str
-    duration_seconds: float | None = None
-    is_training: bool = False
-    throughput: float | None = None
-    gpu_util_percent: float | None = None
-    gpu_memory_peak_bytes: float | None = None
-
-
-def system(jobs: Sequence[JobBrief]) -> Record:
-    """Sum all jobs up."""
-    by_status: dict[str, int] = {}
-    for one in jobs:
-        by_status[one.status] = by_status.get(one.status, 0) + 1
-    trained = [one.duration_seconds for one in jobs if one.is_training and one.duration_seconds is not None]
-    fast = [one for one in jobs if one.throughput is not None]
-    fast.sort(key=lambda one: (-(one.throughput or 0.0), one.job_id))
-    memory = _over((one.gpu_memory_peak_bytes for one in jobs), fmean)
-    record: Record = {
-        "total_jobs": len(jobs),
-        "jobs_by_status": dict(sorted(by_status.items())),
-        "average_training_duration_seconds": _rounded(fmean(trained)) if trained else None,
-        "total_training_time_hours": round(sum(trained) / 3600, 3),
-        "average_throughput_samples_per_sec": _rounded(_over((one.throughput for one in fast), fmean)),
-        "top_performing_jobs": [
-            {"job_id": one.job_id, "throughput": _rounded(one.throughput), "duration": one.duration_seconds}
-            for one in fast[:TOP_JOBS]
-        ],
-        "resource_trends": {
-            "average_gpu_utilization": _rounded(_over((one.gpu_util_percent for one in jobs), fmean)),
-            "average_peak_memory_mb": None if memory is None else _rounded(memory / _MEBI),
-        },
-    }
-    warnings = _system_warnings(jobs, len(trained), len(fast))
-    return record | ({"warnings": warnings} if warnings else {})
-
-
-def _system_warnings(jobs: Sequence[JobBrief], trained: int, fast: int) -> list[str]:
-    warnings = []
-    if jobs and not trained:
-        warnings.append("no job logged steps: nothing is known of training")
-    if trained and not fast:
-        warnings.append("no job has a batch size or samples a second: throughput is not known")
-    if jobs and all(one.gpu_util_percent is None for one in jobs):
-        warnings.append("no job measured a GPU")
-    return warnings

@@ -1,33 +1,27 @@
 """Figures of trainings for dashboards: one job, several side by side, and all of a home in one summary.
 
-A job is found by its `job_id` or by any run of it. The summary reads what lists read, never a point of a series,
-and is kept as long as the index does not change.
+A job is found by its `job_id` or by any run of it. The summary is made of sums that the store keeps, and never reads a
+point of a series.
 """
 
 import hashlib
-import os
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil
-from pathlib import Path
 
-from jobmeter.analysis import analytics
-from jobmeter.analysis.analytics import JobBrief
+from jobmeter.analysis import analytics, job_totals
 from jobmeter.errors import UnknownError, UsageError
-from jobmeter.model import metrics
-from jobmeter.model.run import LIVE, Run
-from jobmeter.service import analytics_facts, by_id, cache, index, notices, runs
+from jobmeter.model.query import Compare, Field, Op, RunQuery
+from jobmeter.model.run import Run
+from jobmeter.service import all_jobs, analytics_facts, by_id, index, notices, runs
 from jobmeter.stores import Store
 
 Record = dict[str, object]
-_State = tuple[tuple[int, int], ...]
 
 MOST_PER_PAGE = 1000
 MOST_COMPARED = 20
 _MOST_SEEN = 1_000
-_LIVE_WORDS = frozenset(status.value for status in LIVE)
-_CONFIG_BATCH = tuple(f"config.{name}" for name in analytics_facts.BATCH_NAMES)
 
 
 class UnknownJobError(UnknownError):
@@ -66,11 +60,9 @@ def _by_name(home: str, name: str, warn: notices.Warn) -> str | None:
         opened.refresh()
         if not name or opened.ask(lambda store: store.of_job(name) or store.with_prefix(name, 1)):
             return None
-        return opened.ask(
-            lambda store: next(
-                (run_id for run_id, known in store.fields() if known.get("name") == name), None
-            )
-        )
+        named = RunQuery(where=Compare(Field("name"), Op.EQ, name), limit=1)
+        found = opened.ask(lambda store: store.values(named, ["id"]))
+        return str(found[0][0]) if found else None
 
 
 def compare(home: str, job_ids: Sequence[str], *, warn: notices.Warn = notices.to_stderr) -> Record:
@@ -93,28 +85,6 @@ def _wanted(job_ids: Sequence[str]) -> list[str]:
     return wanted
 
 
-class _Kept:
-    """The last summary of each home, with the state of the index it was made of."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[_State, list[JobBrief]]] = {}
-
-    def jobs(self, home: str, warn: notices.Warn) -> list[JobBrief]:
-        """Give the jobs of a home, read again only when its index changed."""
-        with index.open_index(home, warn=warn) as opened:
-            opened.refresh()
-            state = _state(home)
-            known = self._known.get(home)
-            if known is not None and state and known[0] == state:
-                return known[1]
-            found = opened.ask(_briefs)
-        self._known[home] = (state, found)
-        return found
-
-
-_KEPT = _Kept()
-
-
 def system(
     home: str,
     *,
@@ -123,16 +93,23 @@ def system(
     warn: notices.Warn = notices.to_stderr,
 ) -> Record:
     """Sum all jobs of a home up; with a page also list the jobs on it, newest first."""
-    found = _KEPT.jobs(home, warn)
-    record = analytics.system(found)
-    if page is None:
-        return record
-    if page < 1 or not 1 <= per_page <= MOST_PER_PAGE:
+    if page is not None and (page < 1 or not 1 <= per_page <= MOST_PER_PAGE):
         raise UsageError(
             f"there is no page {page} of {per_page}",
             hint=f"pages count from 1, of at most {MOST_PER_PAGE} jobs",
         )
-    shown = found[(page - 1) * per_page : page * per_page]
+
+    def read(store: Store) -> Record:
+        record = job_totals.system(all_jobs.totals(store))
+        return record if page is None else record | _page(store, page, per_page)
+
+    with index.open_index(home, warn=warn) as opened:
+        opened.refresh()
+        return opened.ask(read)
+
+
+def _page(store: Store, number: int, size: int) -> Record:
+    shown, jobs = all_jobs.page(store, number, size)
     listed = [
         {
             "job_id": one.job_id,
@@ -142,7 +119,7 @@ def system(
         }
         for one in shown
     ]
-    return record | {"page": page, "per_page": per_page, "pages": ceil(len(found) / per_page), "jobs": listed}
+    return {"page": number, "per_page": size, "pages": ceil(jobs / size), "jobs": listed}
 
 
 class _Seen:
@@ -171,88 +148,3 @@ def served_system(home: str, *, page: int | None = None, per_page: int = 50) -> 
     """Sum all jobs up for a client of a server, and say since when the answer is what it is."""
     record = system(home, page=page, per_page=per_page)
     return record, _SEEN.since((home, page, per_page), record, time.time())
-
-
-def _state(home: str) -> _State:
-    """Tell one state of the index from another by its files; empty where it is not in files."""
-    try:
-        path = cache.index_path(Path(home), os.environ)
-        return tuple((made.st_mtime_ns, made.st_size) for made in map(os.stat, _files(path)))
-    except OSError:
-        return ()
-
-
-def _files(path: Path) -> Iterable[str]:
-    log = f"{path}-wal"
-    return (str(path), log) if os.path.exists(log) else (str(path),)
-
-
-def _briefs(store: Store) -> list[JobBrief]:
-    """Read the runs as lists do; the recorders of one job are one."""
-    jobs: dict[str, list[Mapping[str, object]]] = {}
-    for run_id, fields in store.fields():
-        jobs.setdefault(str(fields.get("job_id", run_id)), []).append(fields)
-    return [_brief(job_id, recorders) for job_id, recorders in jobs.items()]
-
-
-def _brief(job_id: str, recorders: Sequence[Mapping[str, object]]) -> JobBrief:
-    parts = [_recorder(job_id, fields) for fields in recorders]
-    if len(parts) == 1:
-        return parts[0]
-    utils = [one.gpu_util_percent for one in parts if one.gpu_util_percent is not None]
-    speeds = [one.throughput for one in parts if one.throughput is not None]
-    return JobBrief(
-        job_id=job_id,
-        status=next((one.status for one in parts if one.status in _LIVE_WORDS), parts[0].status),
-        duration_seconds=_duration(recorders),
-        is_training=any(one.is_training for one in parts),
-        throughput=sum(speeds) if speeds else None,
-        gpu_util_percent=sum(utils) / len(utils) if utils else None,
-        gpu_memory_peak_bytes=max(
-            (one.gpu_memory_peak_bytes for one in parts if one.gpu_memory_peak_bytes is not None),
-            default=None,
-        ),
-    )
-
-
-def _recorder(job_id: str, fields: Mapping[str, object]) -> JobBrief:
-    wall = _number(fields.get("wall"))
-    is_training = "steps.count" in fields
-    return JobBrief(
-        job_id=job_id,
-        status=str(fields.get("status")),
-        duration_seconds=_duration((fields,)) if wall is None else wall,
-        is_training=is_training,
-        throughput=_throughput(fields) if is_training else None,
-        gpu_util_percent=_number(fields.get("gpu_util")),
-        gpu_memory_peak_bytes=_number(fields.get("gpu_memory")),
-    )
-
-
-def _duration(recorders: Sequence[Mapping[str, object]]) -> float | None:
-    return analytics_facts.covered_seconds(map(_span, recorders))
-
-
-def _span(fields: Mapping[str, object]) -> tuple[float, float] | None:
-    begin, wall, end = (_number(fields.get(name)) for name in ("started", "wall", "ended"))
-    if begin is None or (wall is None and end is None):
-        return None
-    return begin, begin + wall if wall is not None else max(begin, end or begin)
-
-
-def _throughput(fields: Mapping[str, object]) -> float | None:
-    """Give samples a second: steps a second by the batch size, else the job's own word."""
-    steps = _number(fields.get("steps.per_second"))
-    if steps is not None:
-        batch = _number(fields.get(metrics.BATCH_SIZE))
-        if batch is None:
-            batch = analytics_facts.configured_batch(fields, _CONFIG_BATCH)
-        if batch is not None:
-            return steps * batch
-    if fields.get("origin") in analytics_facts.STEPS_CALLED_SAMPLES:
-        return None
-    return _number(fields.get(metrics.SAMPLES_PER_SECOND))
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None

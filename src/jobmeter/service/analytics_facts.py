@@ -15,22 +15,11 @@ from jobmeter.model import metrics, steps
 from jobmeter.model.run import LIVE, Run
 from jobmeter.model.steps import Number, StepTable
 from jobmeter.service import step_summary
+from jobmeter.service.throughput import BATCH_NAMES, STEPS_CALLED_SAMPLES, configured_batch
 from jobmeter.stores import Statistics, Store
 
-BATCH_NAMES = (
-    "global_batch_size",
-    "total_train_batch_size",
-    "train_batch_size",
-    "per_device_train_batch_size",
-    "batch_size",
-    "train.batch_size",
-    "training.batch_size",
-)
-"""Where configs keep it, the most telling first."""
 _WHOLE = frozenset(("global_batch_size", "total_train_batch_size"))
 _ACCUMULATION = ("gradient_accumulation_steps", "train.gradient_accumulation_steps")
-STEPS_CALLED_SAMPLES = frozenset(("progress_json",))
-"""Sources whose `samples_per_second` counts steps."""
 _TOOLS = ("nvml", "nvsmi", "rocm", "dcgm", "apple", "fleet")
 _UTIL_NAMES = ("gpu_utilization_percent", "gpu_utilization", "gpu_util")
 _CELSIUS_NAMES = ("gpu_temperature", "gpu_temp_celsius", "gpu_temp")
@@ -94,11 +83,6 @@ def _span(run: Run, now: float) -> tuple[float, float] | None:
     if run.status in LIVE:
         return begin, now
     return None if run.ended_at is None else (begin, run.ended_at)
-
-
-def configured_batch(config: Mapping[str, object], names: Sequence[str]) -> float | None:
-    """Find the samples one rank takes a step in a flat config."""
-    return next((float(size) for name in names if isinstance(size := config.get(name), int | float)), None)
 
 
 def told_by_rank(store: Store, run: Run) -> dict[int, Told]:

@@ -11,6 +11,7 @@ from jobmeter.model.measurement import TOOLS
 from jobmeter.model.query import Field
 from jobmeter.model.run import Run
 from jobmeter.model.steps import StepSummary
+from jobmeter.service import throughput
 
 
 class Type(Enum):
@@ -194,6 +195,7 @@ def of_run(run: Run, *, summary: bool = True) -> dict[str, object]:
         world_size=run.world_size,
     )
     known.update(_headlines(run))
+    known["throughput"] = throughput.of_fields(known)
     return {field: value for field, value in known.items() if value is not None}
 
 

@@ -195,9 +195,7 @@ class _Points:
             kept = [at for at, moment in enumerate(moments) if between[0] <= moment <= between[1]]
             if kept:
                 # a part of an axis is shared with no other series
-                found.add(
-                    (), *(_taken(part, kept) for part in (moments, self.values[place])), _some(spans, kept)
-                )
+                found.add((), _taken(moments, kept), _taken(self.values[place], kept), _some(spans, kept))
         return found
 
 

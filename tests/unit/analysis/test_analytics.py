@@ -4,7 +4,7 @@ import json
 from math import inf, nan
 
 from jobmeter.analysis import analytics
-from jobmeter.analysis.analytics import Checkpoint, Gpu, JobBrief, JobFacts, Loop
+from jobmeter.analysis.analytics import Checkpoint, Gpu, JobFacts, Loop
 
 GIB = 1 << 30
 
@@ -192,44 +192,3 @@ def test_jobs_without_anything_have_no_winner() -> None:
     winner = analytics.compare([nothing])["winner"]
     assert winner == dict.fromkeys(("best_throughput", "best_loss", "fastest", "most_efficient"))
     assert "warnings" not in analytics.compare([analytics.job(training())])
-
-
-def test_a_summary_counts_adds_and_ranks() -> None:
-    jobs = [
-        JobBrief(
-            job_id=f"j{number}",
-            status="completed" if number else "failed",
-            duration_seconds=3600.0,
-            is_training=True,
-            throughput=float(number),
-            gpu_util_percent=90.0,
-            gpu_memory_peak_bytes=2.0 * GIB,
-        )
-        for number in range(7)
-    ]
-    assert analytics.system([*jobs, JobBrief(job_id="make", status="completed", duration_seconds=9.0)]) == {
-        "total_jobs": 8,
-        "jobs_by_status": {"completed": 7, "failed": 1},
-        "average_training_duration_seconds": 3600.0,
-        "total_training_time_hours": 7.0,
-        "average_throughput_samples_per_sec": 3.0,
-        "top_performing_jobs": [
-            {"job_id": f"j{number}", "throughput": float(number), "duration": 3600.0}
-            for number in (6, 5, 4, 3, 2)
-        ],
-        "resource_trends": {"average_gpu_utilization": 90.0, "average_peak_memory_mb": 2048.0},
-    }
-
-
-def test_a_summary_of_nothing_has_no_averages() -> None:
-    assert analytics.system([])["average_training_duration_seconds"] is None
-    assert analytics.system([JobBrief(job_id="a", status="failed")])["warnings"] == [
-        "no job logged steps: nothing is known of training",
-        "no job measured a GPU",
-    ]
-    trained = JobBrief(
-        job_id="a", status="failed", is_training=True, duration_seconds=1.0, gpu_util_percent=1.0
-    )
-    assert analytics.system([trained])["warnings"] == [
-        "no job has a batch size or samples a second: throughput is not known"
-    ]
