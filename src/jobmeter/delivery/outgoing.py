@@ -24,7 +24,8 @@ from jobmeter.runfolder import tailer
 PIECE_BYTES = 2 << 20
 LONGEST_LINE_BYTES = 8 << 20
 """A longer line of a file of lines cannot be sent."""
-_END = b'"type": "end"'
+_END = b'"end"'
+"""What says that a run ended holds this; what holds it besides may wait as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ class Folder:
         told = inherited.read(path, live=live)
         for name in sorted(plain, key=lambda name: (name != sync.RUN, name)):
             kind = sync.carried(name)
-            file = None if kind is None else _open(path / name)
+            file = None if kind is None else _open(path / name, os.O_NOFOLLOW)
             if kind is not None and file is not None:
                 self._files[name] = File(name, kind, file, told)
         for stream, one in told.files.items():
@@ -226,14 +227,14 @@ def _piece(file: File, sent: Sent, data: bytes, until: Sent) -> Piece:
     return Piece(part, data, until)
 
 
-def _open(path: Path) -> BinaryIO | None:
+def _open(path: Path, flags: int = 0) -> BinaryIO | None:
     """Open a file; one that was compressed since is unpacked into a file without a name."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags)
     except FileNotFoundError:
         return _unpacked(path)
     except OSError:
-        return None  # not ours to read
+        return None  # not ours to read, or a link
     file = os.fdopen(fd, "rb", buffering=0)
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return file
