@@ -8,7 +8,7 @@ from jobmeter.cli import common
 from jobmeter.errors import UsageError
 from jobmeter.model import text
 from jobmeter.service import access, binding, opening, server_config
-from jobmeter.service.serving import DEFAULT_PORT, ServerSettings
+from jobmeter.service.server_settings import DEFAULT_PORT, ServerSettings
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from jobmeter.errors import UsageError, reason_of
 
 if TYPE_CHECKING:
-    from jobmeter.service.serving import ServerSettings
+    from jobmeter.service.server_settings import ServerSettings
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _BACKLOG = 512

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from jobmeter.config import tables
 from jobmeter.errors import UsageError
 from jobmeter.service import access
-from jobmeter.service.serving import Limits, ServerSettings
+from jobmeter.service.server_settings import Limits, ServerSettings
 
 _Check = Callable[[object], bool]
 

@@ -1,4 +1,4 @@
-"""A server of one home: its settings, the index it keeps up, and what every handler is given.
+"""A server of one home: the index it keeps up, and what every handler is given.
 
 Exactly one thread writes the index (the keeper); handlers read through connections of their own.
 """
@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -15,8 +14,6 @@ from jobmeter.errors import StoreError
 from jobmeter.service import (
     access,
     alert_server,
-    cache,
-    database,
     forwarding,
     index,
     keeping,
@@ -27,54 +24,8 @@ from jobmeter.service import (
     scraping,
     syncing,
 )
+from jobmeter.service.server_settings import ServerSettings
 from jobmeter.stores import Store, memory
-
-DEFAULT_PORT = 8765
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What one client may cost; beyond it requests are refused, never queued without end."""
-
-    body_bytes: int = 16 << 20
-    decoded_bytes: int = 64 << 20
-    """A body after its gzip or zstd is undone."""
-    depth: int = 32
-    """How deep JSON may be nested."""
-    pending_bytes: int = 96 << 20
-    """Bodies of all requests that are being answered, together."""
-    requests_per_second: float = 500.0
-    """Of one token; four seconds' worth may come at once."""
-    strangers_per_second: float = 20.0
-    """Of one address without a token."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerSettings:
-    """How a server was asked to be; checked by `service/binding.py`."""
-
-    home: str
-    host: str = "127.0.0.1"
-    port: int = DEFAULT_PORT
-    database: str | None = None
-    auth: bool = True
-    unix_socket: str | None = None
-    tls_cert: str | None = None
-    tls_key: str | None = None
-    allow_plain_http: bool = False
-    allowed_hosts: tuple[str, ...] = ()
-    metrics_open: bool = False
-    """`/metrics` without a token, on loopback only."""
-    token: str | None = None
-    """Takes the place of the token in the home: `JOBMETER_TOKEN`."""
-    threads: int = 8
-    """How many requests are worked on at once."""
-    limits: Limits = Limits()
-
-    def database_shown(self) -> str:
-        """Say where the index is kept, without what would let others in."""
-        url = self.database or database.chosen(os.environ)
-        return str(cache.index_path(Path(self.home), os.environ)) if url is None else database.shown(url)
 
 
 class Server:

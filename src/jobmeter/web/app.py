@@ -11,7 +11,8 @@ from litestar.types import Serializer
 
 import jobmeter
 from jobmeter import web
-from jobmeter.service.serving import Server, ServerSettings
+from jobmeter.service.server_settings import ServerSettings
+from jobmeter.service.serving import Server
 from jobmeter.web import encoding, guards, problems
 
 _SECURITY: dict[str, SecurityScheme | Reference] = {"token": SecurityScheme(type="http", scheme="bearer")}

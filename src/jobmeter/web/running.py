@@ -11,7 +11,8 @@ import uvicorn
 from litestar.concurrency import set_asyncio_executor
 
 from jobmeter.service import announcing, binding
-from jobmeter.service.serving import Server, ServerSettings
+from jobmeter.service.server_settings import ServerSettings
+from jobmeter.service.serving import Server
 from jobmeter.web import app
 
 _LEAVE_SECONDS = 10

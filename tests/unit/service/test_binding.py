@@ -7,7 +7,7 @@ import pytest
 
 from jobmeter.errors import UsageError
 from jobmeter.service import binding
-from jobmeter.service.serving import ServerSettings
+from jobmeter.service.server_settings import ServerSettings
 
 
 def settings(**more: object) -> ServerSettings:

@@ -6,7 +6,7 @@ import pytest
 
 from jobmeter.errors import UsageError
 from jobmeter.service import server_config
-from jobmeter.service.serving import ServerSettings
+from jobmeter.service.server_settings import ServerSettings
 
 
 def settings(
