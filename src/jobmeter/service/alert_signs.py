@@ -180,7 +180,7 @@ def metric_of(key: str, names: Iterable[str]) -> str | None:
     return metrics.pick(given, plain) if plain == key else None
 
 
-def of_words(rule: Told, events: Iterable[Event]) -> Iterator[Sign]:
+def of_words(rule: Told, run: Run, events: Iterable[Event]) -> Iterator[Sign]:
     """Take what the job itself told; our own alerts stand among the events too."""
     for event in events:
         details = event.details
@@ -191,7 +191,7 @@ def of_words(rule: Told, events: Iterable[Event]) -> Iterator[Sign]:
         if level.order < rule.least.order:
             continue
         title, text = str(details.get("title", "")), str(details.get("text", ""))
-        rank = "" if event.rank is None else f" (rank {event.rank})"
+        rank = f" (rank {event.rank})" if event.rank is not None and len(run.ranks) > 1 else ""
         sentence = f"{title}: {text}" if title and text else title or text or "the job raised an alert"
         yield Sign(
             instance=title[:_LONGEST_TITLE],

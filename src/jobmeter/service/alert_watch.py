@@ -168,7 +168,7 @@ class Watcher:
             case Absence():
                 yield from _absence(run, book, now, grew=news.samples.end > book.offset)
             case Told() as condition:
-                yield from alert_signs.of_words(condition, news.events[book.words :])
+                yield from alert_signs.of_words(condition, run, news.events[book.words :])
             case Found() as condition:
                 if news.report is not None:
                     yield from alert_signs.of_findings(

@@ -51,7 +51,7 @@ def test_what_a_person_must_not_miss_has_a_colour() -> None:
 
 
 def test_words_of_a_job_cannot_act_on_the_terminal() -> None:
-    assert bodies(event(1, "alert", title="\x1b[2J")) == ["alert: title=\\x1b[2J"]
+    assert bodies(event(1, "alert", title="\x1b[2J")) == ["alert: \\x1b[2J"]
 
 
 def test_of_processes_that_stood_still_is_said_what_they_waited_in() -> None:
@@ -62,3 +62,11 @@ def test_of_processes_that_stood_still_is_said_what_they_waited_in() -> None:
     ]
     stall = event(1, "stall", worked=True, processes=processes)
     assert bodies(stall) == ["stall: worked=True, processes=python in futex, tee in T, 7"]
+
+
+def test_an_alert_is_told_in_its_own_words() -> None:
+    told = event(1, "alert", id="07567dfb", rule="high", title="firing: high", text="memory is 9 GiB")
+    assert bodies(told, event(2, "alert", level="WARN")) == [
+        "alert: firing: high: memory is 9 GiB",
+        "alert: level=WARN",
+    ]

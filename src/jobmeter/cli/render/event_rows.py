@@ -15,7 +15,7 @@ MOST = 10
 MOST_OF_A_KIND = 3
 """Of more, the first and the last are shown."""
 HANG = 2
-_LONGEST = 60
+_LONGEST, _LONGEST_SAID = 60, 120
 _UNSAID = frozenset(("clock",))
 """Details for programs: whose clock the time of a file is."""
 
@@ -54,7 +54,14 @@ def _sentence(event: Event, count: int, run: Run) -> str:
     clock = local_time.whole(event.timestamp).partition(" ")[2] or "?"
     whose = f" rank {event.rank}" if run.ranks and event.rank is not None else ""
     more = f"after {count} more: " if count else ""
-    return f"{more}{clock}{whose} {text.clean(event.type)}{_details(event.details, run)}"
+    said = _alert(event.details) if event.type == "alert" else ""
+    return f"{more}{clock}{whose} {text.clean(event.type)}{said or _details(event.details, run)}"
+
+
+def _alert(details: Mapping[str, object]) -> str:
+    """Say what an alert says, without what programs know it by."""
+    words = [str(details[key]) for key in ("title", "text") if details.get(key)]
+    return "".join(f": {text.cut(text.clean(word), _LONGEST_SAID)}" for word in words)
 
 
 def _details(details: Mapping[str, object], run: Run) -> str:

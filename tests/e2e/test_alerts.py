@@ -1,0 +1,295 @@
+"""Alerts reach people: from a real run alone, from a real server, and by hand."""
+
+import hashlib
+import hmac
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support import commands, receivers, server
+from support.recorder import Home, merged, wait_for
+
+SECRET = "a-key-nobody-may-see"  # noqa: S105  # of a test
+HUNGRY = """
+import time
+memory = bytearray(200 << 20)
+memory[::4096] = b"x" * len(memory[::4096])
+time.sleep(2.4)
+del memory
+time.sleep(2.4)
+raise ValueError("no more")
+"""
+RULES = """
+[rules.memory-high]
+key = "memory"
+value = "120MiB"
+for = "1s"
+clear_for = "1s"
+[rules.failed]
+kind = "verdict"
+severity = "critical"
+"""
+
+
+@pytest.fixture
+def receiver() -> Iterator[receivers.Receiver]:
+    with receivers.receiver() as found:
+        yield found
+
+
+def settle(home: Path, receiver: receivers.Receiver, rules: str = RULES) -> None:
+    home.mkdir(exist_ok=True, mode=0o700)
+    (home / "alerts.toml").write_text(
+        f"""[channels.hook]
+        url = "{receiver.url}/T0/hidden-path"
+        secret = "{SECRET}"
+        allow = ["127.0.0.0/8"]
+        group = "0.05s"
+        {rules}"""
+    )
+
+
+def told(receiver: receivers.Receiver) -> list[tuple[str, str]]:
+    alerts = [one for posted in receiver.posted for one in json.loads(posted.body)["alerts"]]
+    return [(one["state"], one["rule"]) for one in alerts]
+
+
+def test_a_run_that_crosses_its_memory_threshold_fires_once_and_resolves_once(
+    home: Home, receiver: receivers.Receiver
+) -> None:
+    settle(home.path, receiver)
+    done = home.run("-q", "--capture", "all", "--sample-interval", "0.2", "--", sys.executable, "-c", HUNGRY)
+    assert done.code == 1
+    wait_for(lambda: len(told(receiver)) >= 3, seconds=30)
+    assert told(receiver) == [("firing", "memory-high"), ("resolved", "memory-high"), ("firing", "failed")]
+    for posted in receiver.posted:
+        signed = f"{posted.headers['X-Jobmeter-Timestamp']}.".encode() + posted.body
+        expected = hmac.new(SECRET.encode(), signed, hashlib.sha256).hexdigest()
+        assert posted.headers["X-Jobmeter-Signature"] == f"sha256={expected}"
+    wait_for(lambda: not (done.folder / "alerts.lock").exists(), seconds=30)
+    shown = json.loads(commands.jobmeter(home.path, "alerts", "--json").text)
+    assert {(one["rule"], one["state"]) for one in shown["alerts"]} == {
+        ("memory-high", "resolved"),
+        ("failed", "firing"),
+    }
+    page = commands.jobmeter(home.path, "show", "last").text
+    assert page.count("alert: ") == 3
+    assert "alert: firing: failed: the job failed: ValueError: no more" in page
+    assert SECRET not in page
+
+
+def test_a_run_without_rules_has_no_follower(home: Home) -> None:
+    done = home.run("-q", "--", "true")
+    assert done.code == 0
+    assert sorted(path.name for path in done.folder.iterdir() if "alert" in path.name) == []
+
+
+def test_what_the_job_itself_says_reaches_people(home: Home, receiver: receivers.Receiver) -> None:
+    settle(home.path, receiver, rules="")
+    script = 'import jobmeter; jobmeter.init().alert("bad batch", "loss is 1e9", level="ERROR")'
+    assert home.run("-q", "--", sys.executable, "-c", script).code == 0
+    wait_for(lambda: told(receiver), seconds=30)
+    (alert,) = json.loads(receiver.posted[0].body)["alerts"]
+    assert (alert["rule"], alert["sentence"]) == ("told", "bad batch: loss is 1e9")
+
+
+def test_rules_that_cannot_be_never_touch_the_job(home: Home) -> None:
+    home.path.mkdir()
+    (home.path / "alerts.toml").write_text("[rules.r]\nkind = 'weather'\n")
+    done = home.run("--", "true")
+    assert done.code == 0
+    wait_for(lambda: (done.folder / "alerts.json").exists(), seconds=30)
+    listed = commands.jobmeter(home.path, "alerts")
+    assert "not watched for: " in listed.text
+    assert "rule r: kind is weather" in listed.text
+
+
+def test_a_server_tells_of_runs_that_are_pushed_to_it(tmp_path: Path, receiver: receivers.Receiver) -> None:
+    there, here = tmp_path / "there", Home(tmp_path / "here")
+    settle(there, receiver)
+    with server.serving(there, env={"XDG_CONFIG_HOME": str(there)}) as served:
+        environ = here.environ(
+            JOBMETER_SERVER=served.url, JOBMETER_TOKEN=served.token, JOBMETER_PUSH_INTERVAL="0.5"
+        )
+        words = ("-q", "--capture", "all", "--sample-interval", "0.2", "--", sys.executable, "-c", HUNGRY)
+        done = here.run(*words, env=environ)
+        wait_for(lambda: len(told(receiver)) >= 3, seconds=40)
+        assert told(receiver) == [
+            ("firing", "memory-high"),
+            ("resolved", "memory-high"),
+            ("firing", "failed"),
+        ]
+        run_id = merged(done.folder)["run_id"]
+        shown = served.client.get("/api/v1/alerts", params={"run": run_id}).json()
+        assert {(one["rule"], one["state"]) for one in shown["alerts"]} == {
+            ("memory-high", "resolved"),
+            ("failed", "firing"),
+        }
+        assert [one["state"] for one in shown["history"]] == ["firing", "resolved", "firing"]
+
+        def told_events() -> list[str]:
+            events = served.client.get(f"/api/v1/runs/{run_id}/events").json()["events"]
+            return [event["details"]["state"] for event in events if event["type"] == "alert"]
+
+        wait_for(lambda: len(told_events()) == 3, seconds=20)
+        everything = served.client.get("/api/v1/alerts").text + served.client.get("/api/v1/alerts/rules").text
+        assert SECRET not in everything
+        assert "hidden-path" not in everything
+
+
+def test_silences_over_the_api(tmp_path: Path, receiver: receivers.Receiver) -> None:
+    settle(tmp_path / "home", receiver, rules='[rules.any]\nkey = "memory"\nvalue = 1\nfor = 0\n')
+    with server.serving(tmp_path / "home") as served:
+        made = served.client.post(
+            "/api/v1/alerts/silences",
+            json={"where": "project=quiet", "seconds": 3600, "rules": ["any"], "comment": "moving disks"},
+        )
+        assert made.status_code == 201
+        assert (made.json()["where"], made.json()["by"]) == ("project=quiet", "local")
+        (listed,) = served.client.get("/api/v1/alerts/silences").json()["silences"]
+        assert listed["id"] == made.json()["id"]
+        quiet = commands.jobmeter(tmp_path / "home", "run", "-q", "--project", "quiet", "--", "sleep", "1")
+        loud = commands.jobmeter(tmp_path / "home", "run", "-q", "--project", "loud", "--", "sleep", "1")
+        assert (quiet.code, loud.code) == (0, 0)
+        wait_for(lambda: len(told(receiver)) >= 2, seconds=30)
+        projects = {one["project"] for posted in receiver.posted for one in json.loads(posted.body)["alerts"]}
+        assert projects == {"loud"}
+        ended = served.client.delete(f"/api/v1/alerts/silences/{made.json()['id']}")
+        assert ended.status_code == 200
+        assert served.client.get("/api/v1/alerts/silences").json() == {"silences": []}
+        assert served.client.delete("/api/v1/alerts/silences/nope").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"seconds": 0},
+        {"seconds": -1},
+        {"seconds": 1e99},
+        {"seconds": 60, "where": "nosuch=1"},
+        {"seconds": 60, "webhook": "http://x"},
+        {"seconds": "soon"},
+    ],
+)
+def test_silences_that_cannot_be(api: server.Served, body: dict[str, object]) -> None:
+    answer = api.client.post("/api/v1/alerts/silences", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["detail"]
+
+
+@pytest.mark.parametrize("query", ["state=burning", "limit=0", "limit=1001", "limit=x", "q=1"])
+def test_questions_that_cannot_be(api: server.Served, query: str) -> None:
+    assert api.client.get(f"/api/v1/alerts?{query}").status_code == 400
+
+
+def test_a_reader_may_not_silence(api: server.Served) -> None:
+    made = commands.jobmeter(api.home, "token", "create", "dash", "--scope", "read")
+    assert made.code == 0, made.complaint
+    headers = {"authorization": f"Bearer {made.text.strip().splitlines()[-1]}"}
+    with api.stranger(headers=headers) as reader:
+        assert reader.get("/api/v1/alerts").status_code == 200
+        assert reader.post("/api/v1/alerts/silences", json={"seconds": 60}).status_code == 403
+
+
+def test_rules_over_the_api(api: server.Served) -> None:
+    told_rules = api.client.get("/api/v1/alerts/rules").json()
+    assert {one["name"] for one in told_rules["rules"]} == {
+        "low_throughput",
+        "high_loss",
+        "low_gpu_util",
+        "told",
+    }
+    assert told_rules["channels"] == []
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Served]:
+    """Give one server that no test stops."""
+    home = tmp_path_factory.mktemp("alerts") / "home"
+    home.mkdir(mode=0o700)
+    with server.serving(home) as found:
+        yield found
+
+
+def test_a_server_with_rules_that_cannot_be_does_not_start(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "alerts.toml").write_text("[rules.r]\nkind = 'weather'\n")
+    answer = commands.jobmeter(tmp_path / "home", "serve", "--no-browser", "--port", "0")
+    assert answer.code == 2
+    assert "rule r: kind is weather" in answer.complaint
+
+
+def test_the_test_of_channels_says_what_happened_to_each(
+    tmp_path: Path, receiver: receivers.Receiver
+) -> None:
+    settle(tmp_path, receiver, rules='[channels.mirror]\nurl = "http://127.0.0.1:9/"\n')
+    answer = commands.jobmeter(tmp_path, "alerts", "test")
+    assert answer.code == 1
+    assert answer.text == (
+        "hook (http://127.0.0.1): delivered, accepted with 204\n"
+        "mirror (http://127.0.0.1): failed, the address is not on the open Internet:"
+        " name its range in allow, where that is meant\n"
+    )
+    (alert,) = json.loads(receiver.posted[0].body)["alerts"]
+    assert alert["sentence"] == "this is a test: alerts of jobmeter reach you here"
+    one = commands.jobmeter(tmp_path, "alerts", "test", "hook", "--json")
+    assert one.code == 0
+    assert json.loads(one.text)["channels"][0]["delivered"] is True
+    assert SECRET not in one.text + answer.text
+
+
+def test_rules_and_silences_on_the_command_line(tmp_path: Path, receiver: receivers.Receiver) -> None:
+    settle(tmp_path, receiver)
+    rules = commands.jobmeter(tmp_path, "alerts", "rules")
+    assert rules.code == 0
+    for line in (
+        "memory > 125,829,120 for 1 s",
+        "channel hook: webhook to http://127.0.0.1, signed",
+        "high_loss",
+    ):
+        assert line in rules.text
+    assert SECRET not in rules.text
+    assert commands.jobmeter(tmp_path, "alerts").text == "no alerts\n"
+    made = commands.jobmeter(
+        tmp_path,
+        "alerts",
+        "silence",
+        "project=llm",
+        "--for",
+        "2h",
+        "--rule",
+        "failed",
+        "--comment",
+        "disks",
+        "--json",
+    )
+    record = json.loads(made.text)
+    assert (record["where"], record["rules"], record["comment"]) == ("project=llm", ["failed"], "disks")
+    listed = commands.jobmeter(tmp_path, "alerts", "silences")
+    assert listed.text == f"{record['id']}: project=llm, failed, until {record['until']} (disks)\n"
+    ended = commands.jobmeter(tmp_path, "alerts", "unsilence", record["id"])
+    assert ended.text.startswith(f"ended: {record['id']}: ")
+    assert commands.jobmeter(tmp_path, "alerts", "silences").text == "no silence holds\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("test",), "no channel is set up"),
+        (("silence", "project=x"), "a silence needs to know how long"),
+        (("silence", "project=x", "--for", "long"), "long is no span of time"),
+        (("silence", "nosuch=x", "--for", "2h"), "cannot read the filter"),
+        (("unsilence",), "unsilence takes the id of a silence"),
+        (("unsilence", "x"), "no silence x holds"),
+        (("list", "x"), "list takes no names"),
+        (("dance",), "action cannot be 'dance'"),
+    ],
+)
+def test_what_cannot_be_asked_for(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+    answer = commands.jobmeter(tmp_path, "alerts", *words)
+    assert answer.code == 2
+    assert told in answer.complaint
