@@ -98,7 +98,7 @@ def purge(home: str, run_id: str) -> int:
     """Destroy a run, in the bin or not; give the bytes that were freed."""
     if not index.is_run_id(run_id):
         raise UnknownError("unknown run", hint="GET /api/v1/runs lists them")
-    if not _binned(home, run_id):
+    if not _binned(home, run_id) or index.folder_of(Path(home), run_id).is_dir():
         remove(home, run_id)
     return sum(garbage.delete(Path(home), folder) for folder in _binned(home, run_id))
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from jobmeter.errors import UnknownError, UsageError
+from jobmeter.model import metrics
 from jobmeter.model.measurement import Kind, Scope
 from jobmeter.model.run import Run
 from jobmeter.model.steps import Number, as_json
@@ -167,7 +168,7 @@ def _finite(values: Sequence[Number]) -> list[Number | None]:
 
 
 def _spelled(run: Run, name: str, known: set[str]) -> str:
-    found = metric_lines.spelling(name, known)
+    found = metric_lines.spelling(name, known) or metric_lines.spelling(metrics.canonical(name), known)
     if found is None:
         raise UnknownError(f"run {run.run_id} has no metric {name[:80]}", hint=_known(known))
     return found
