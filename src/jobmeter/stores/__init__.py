@@ -56,9 +56,9 @@ class Batch:
     fields: Mapping[str, object]
     """The run's named fields, less its summary: what filters and sorting ask.
 
-    Kept as `paging.tidied` makes them: text of Unicode without NUL, finite numbers of 64 bits. `id` and
-    `started` are the run's own whatever they say. What `paging.TEXTS` names is text, what `paging.NUMBERS` does
-    is a number.
+    Kept as `paging.tidied` makes them: text of Unicode without NUL, cut where it is longer than a column takes; finite
+    numbers of 64 bits. `id` and `started` are the run's own whatever they say. What `paging.TEXTS` names is text, what
+    `paging.NUMBERS` does is a number.
     """
     job_key: str = ""
     """What runs of the same work have in common; empty where that is not known."""

@@ -62,6 +62,9 @@ NUMBERS = (
     "world_size",
 )
 """Fields of numbers that databases keep as columns."""
+LONGEST_LETTERS = 500
+"""Of a text that is a column, the command aside: an ordered index takes no longer ones. The run itself has it whole."""
+_SHORT = frozenset(TEXTS) - {"command"}
 _INT64 = 2**63
 
 
@@ -92,7 +95,11 @@ class Pages(NamedTuple):
 def tidied(fields: Mapping[str, object]) -> dict[str, object]:
     """Keep of fields what every back end can hold alike."""
     found = {_text(name): _tidy(value) for name, value in fields.items()}
-    return {name: value for name, value in found.items() if value is not None}
+    return {
+        name: short(value) if name in _SHORT and isinstance(value, str) else value
+        for name, value in found.items()
+        if value is not None
+    }
 
 
 def _tidy(value: object) -> object:
@@ -109,6 +116,11 @@ def _tidy(value: object) -> object:
             return value
 
 
+def short(text: str) -> str:
+    """Cut a text that is too long for a column, and mark that."""
+    return text if len(text) <= LONGEST_LETTERS else f"{text[: LONGEST_LETTERS - 1]}\u2026"
+
+
 def _text(text: str) -> str:
     return text if text.isascii() and "\0" not in text else documents.clean(text)
 
@@ -121,8 +133,9 @@ def cleaned(where: Filter | None) -> Filter | None:
 def _cleaned(where: Filter) -> Filter:
     match where:
         case Compare():
-            name = documents.clean(where.field.name)
-            return replace(where, field=replace(where.field, name=name), text=documents.clean(where.text))
+            name, text = documents.clean(where.field.name), documents.clean(where.text)
+            kept = short(text) if name in _SHORT else text
+            return replace(where, field=replace(where.field, name=name), text=kept)
         case Word():
             return Word(documents.clean(where.text))
         case Not():

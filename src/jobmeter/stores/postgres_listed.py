@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
-from jobmeter.stores import documents, lists, rows
+from jobmeter.stores import documents, lists, paging, rows
 from jobmeter.stores.conditions import Bound, Condition, Dialect
 from jobmeter.stores.postgres_link import Connection
 from jobmeter.stores.postgres_types import numeric
@@ -35,7 +35,7 @@ def put_tags(connection: Connection, run_id: str, tags: Sequence[tuple[str, str]
 
 def put_cause(connection: Connection, run_id: str, cause: str) -> None:
     """Note what analysis gives as the cause of a run's end."""
-    connection.execute(_CAUSE_PUT, (documents.clean(cause) or None, run_id))
+    connection.execute(_CAUSE_PUT, (paging.short(documents.clean(cause)) or None, run_id))
 
 
 class PostgresAsker:

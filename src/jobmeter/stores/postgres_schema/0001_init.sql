@@ -24,7 +24,7 @@ CREATE INDEX run_by_job ON run USING hash (job_id);
 CREATE INDEX run_by_key ON run USING hash (job_key) WHERE job_key <> '';
 
 -- One narrow row a run: what lists are filtered, sorted and counted by, so that no document is read for it.
--- A text has a second column in lower case, null where that is the same.
+-- A text has a second column in lower case, null where that is the same. Texts that are counted are short.
 CREATE TABLE listed (
     run_id text COLLATE "C" NOT NULL PRIMARY KEY,
     id_folded text COLLATE "C" NOT NULL,
@@ -73,13 +73,13 @@ CREATE TABLE listed (
     world_size numeric
 ) WITH (fillfactor = 80);
 CREATE INDEX listed_by_start ON listed (started_at DESC NULLS LAST, run_id DESC);
-CREATE INDEX listed_by_cause ON listed USING hash (cause);
-CREATE INDEX listed_by_host ON listed USING hash (host);
-CREATE INDEX listed_by_job ON listed USING hash (job_id);
-CREATE INDEX listed_by_name ON listed USING hash (name);
-CREATE INDEX listed_by_project ON listed USING hash (project);
-CREATE INDEX listed_by_status ON listed USING hash (status);
-CREATE INDEX listed_by_user ON listed USING hash ("user");
+CREATE INDEX listed_by_cause ON listed (cause);
+CREATE INDEX listed_by_host ON listed (host);
+CREATE INDEX listed_by_job ON listed (job_id);
+CREATE INDEX listed_by_name ON listed (name);
+CREATE INDEX listed_by_project ON listed (project);
+CREATE INDEX listed_by_status ON listed (status);
+CREATE INDEX listed_by_user ON listed ("user");
 
 CREATE TABLE run_tag (
     run_id text COLLATE "C" NOT NULL,
