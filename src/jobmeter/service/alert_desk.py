@@ -41,7 +41,8 @@ def tell(
         if change.turn is Turn.FIRED and name in standings:
             standings[name] = replace(standings[name], silenced_by=quiet)
         # that it is well again is told to those who were told that it was not
-        hushed = change.standing.silenced_by if change.turn is Turn.RESOLVED else quiet
+        stands = standings.get(name, change.standing)
+        hushed = stands.silenced_by if change.turn is Turn.RESOLVED else quiet
         rule = settings.rules.get(change.standing.rule)
         if hushed is None:
             told.append((notice_of(run, change), () if rule is None else settings.channels_of(rule)))

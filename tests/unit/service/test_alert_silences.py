@@ -106,6 +106,13 @@ def test_what_fires_during_a_silence_is_noted_but_not_told(tmp_path: Path) -> No
     assert desk.job.book.standings[0].state is State.RESOLVED
 
 
+def test_what_fired_and_resolved_within_one_look_during_a_silence_is_not_told(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    silenced(tmp_path, seconds=1000)
+    desk.job.memory(150)
+    assert desk.tell(50) == []
+
+
 def test_what_still_fires_when_a_silence_is_over_is_told_then(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     silenced(tmp_path, seconds=3.5)
