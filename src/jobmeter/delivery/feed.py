@@ -17,7 +17,7 @@ from jobmeter.exporters import metric_families, metric_names, run_metrics
 from jobmeter.exporters.metric_names import SUM_DIGITS, Family, Labels, Type
 from jobmeter.exporters.run_metrics import Name
 from jobmeter.model.measurement import Kind
-from jobmeter.model.run import LIVE, Run
+from jobmeter.model.run import LIVE, Run, Status
 from jobmeter.model.view import Series
 from jobmeter.stores import Store, columns
 
@@ -84,16 +84,17 @@ class Feed:
         until_ms, more = _end(found, since.usage_ms, wanted)
         look = _Look(run, since, until_ms, wanted, known)
         made = look.points(found)
-        ended = wanted.until.final if wanted.until else run.status not in LIVE and not more
         steps, steps_ms = ([], since.steps_ms) if more else look.steps(store)
-        until = look.ending(steps_ms) if ended else Mark(usage_ms=until_ms, steps_ms=steps_ms)
-        follower = None if more or ended or run.folder is None else known.follower
-        if follower is None and not more and not ended and run.folder is not None:
-            follower = following.after(Path(run.folder), until_ms)
-        self._known[run.run_id] = replace(known, usage_ms=until.usage_ms, follower=follower)
+        ended = wanted.until.final if wanted.until else run.status not in LIVE and not more
+        until = wanted.until or look.ending(steps_ms, ended=ended)
+        self._known[run.run_id] = replace(
+            known,
+            usage_ms=until.usage_ms,
+            follower=_follower(run, until, known) if not (more or ended) else None,
+        )
         return Slice(
             run=run,
-            until=wanted.until or until,
+            until=until,
             points=[*made, *steps, *look.states(), *look.facts(until.usage_ms)],
             too_old=look.too_old,
             more=more,
@@ -174,10 +175,13 @@ class _Look:
                 made.append(Points(series[0], labels, [moment], [count]))
         return made
 
-    def ending(self, steps_ms: Mapping[int, int]) -> Mark:
-        """Choose when the end is told: when it was, and not before the last window."""
-        ended_ms = _ms(self._run.ended_at or 0.0)
-        return Mark(usage_ms=max(self._until_ms + 1, ended_ms), steps_ms=steps_ms, final=True)
+    def ending(self, steps_ms: Mapping[int, int], *, ended: bool) -> Mark:
+        """Say how far this look came; an end is told when it was, and not before the last window."""
+        if not ended:
+            return Mark(usage_ms=self._until_ms, steps_ms=steps_ms)
+        moment_ms = max(self._until_ms + 1, _ms(self._run.ended_at or 0.0))
+        # one that was lost may be heard of again: its host was away, not its recorder
+        return Mark(usage_ms=moment_ms, steps_ms=steps_ms, final=self._run.status is not Status.LOST)
 
     def facts(self, moment_ms: int) -> list[Points]:
         """Say what is known of the run beside its series."""
@@ -217,6 +221,13 @@ def _series(
         for column in columns.columns(windows)
         if column.name[0] in exported
     ]
+
+
+def _follower(run: Run, until: Mark, known: _Remembered) -> following.Follower | None:
+    """Follow a live run from a mark on."""
+    if known.follower is not None or run.folder is None:
+        return known.follower
+    return following.after(Path(run.folder), until.usage_ms)
 
 
 def _is_series(family: Family | None) -> bool:

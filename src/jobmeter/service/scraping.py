@@ -63,14 +63,14 @@ class Scraper:
         page = prometheus.Page()
         # one at a time: what is remembered of runs is read on, not read again
         with self._scraping, self._reading() as store:
-            alive = store.unfinished()
+            alive = {run_id: status for run_id, status in store.unfinished().items() if status in LIVE}
             for run_id in sorted(self._shown(store, alive, moment), reverse=True):
                 found = self._readings(store, run_id, moment)
                 if found is None:
                     self._forget(run_id)
                 else:
                     page.add_run(found)
-        page.add(_of_the_server([status.value for status in alive.values() if status in LIVE]))
+        page.add(_of_the_server([status.value for status in alive.values()]))
         page.add(chain.from_iterable(_of_outlet(name, counts) for name, counts in outlets))
         page.add(page.counts())
         return prometheus.render(page, openmetrics=openmetrics)
@@ -96,7 +96,7 @@ class Scraper:
         if run is None:
             return None
         steps = rank_steps.latest(store.step_statistics(run_id)) if run.steps is not None else ()
-        if run.status in LIVE:
+        if run.status in LIVE and run.folder is not None:
             known = self._live.get(run_id)
             if known is None:
                 known = self._live[run_id] = live_values.begin(store, run)
@@ -110,7 +110,9 @@ class Scraper:
                 measured_at=known.measured_at,
             )
         self._live.pop(run_id, None)
-        if (run.ended_at or 0.0) < now - KEPT_SECONDS:
+        # one that was lost has no end, only a moment in which that was found
+        ended_at = run.ended_at if run.ended_at is not None else self._seen_at.get(run_id, 0.0)
+        if run.status not in LIVE and ended_at < now - KEPT_SECONDS:
             return None
         return RunReadings(run=run, values=live_values.sums(store, run), steps=steps)
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import time
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -191,3 +192,26 @@ def test_marks_are_read_back_as_they_were_and_are_nobody_elses(tmp_path: Path) -
     assert Positions(place).marks == {"run-1": mark}
     assert Positions(place).pending == {}
     assert place.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_run_that_was_lost_and_is_heard_of_again_is_told_on(tmp_path: Path) -> None:
+    run_id = outlets.run_id_at(NOW - 300)
+    # recorded on another host: nothing but silence tells that it was lost
+    folder = folders.write_run(tmp_path / "home", run_id=run_id, seconds=20, started=NOW - 300, ended=False)
+    for file in folder.iterdir():
+        os.utime(file, (NOW - 200, NOW - 200))
+    outlet = Keeping()
+    with indexed(tmp_path / "home") as (opened, reading):
+        moving = pump(outlet, tmp_path, reading)
+        moving.turn()
+        (run,) = opened.ask(lambda store: store.briefs())
+        lost = outlet.batches[-1][-1]
+        go_on(folder, run_id, 200, ago=300)
+        folders.append(folder / "run.jsonl", folders.end_record(200, started=NOW - 300))
+        moving.note([run_id])
+        moving.turn()
+        assert outlet.points()["jobmeter_proc_sum_rss_bytes", ""] == stored(opened, run_id, "proc_rss_total")
+    assert run.status.value == "lost"
+    assert not lost.until.final
+    assert "state=lost" in {rest for name, rest in outlet.points() if name == "jobmeter_run_state"}
+    assert "state=completed" in {rest for name, rest in outlet.points() if name == "jobmeter_run_state"}
