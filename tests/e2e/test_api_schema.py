@@ -53,7 +53,7 @@ SENSIBLE = {
 }
 """What a parameter can be that is more than text."""
 CHANGING = frozenset(("deleteRun", "restoreRun"))
-HARD_TO_GUESS = frozenset(("applyAdvice", "getRegion", "restoreRun"))
+HARD_TO_GUESS = frozenset(("applyAdvice", "changeRun", "endSilence", "getRegion", "restoreRun", "syncRun"))
 """What needs a text or a state that cannot be made up; tests of their own answer 200."""
 STREAMED = "text/event-stream"
 CHECKS = [

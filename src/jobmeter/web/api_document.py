@@ -28,6 +28,7 @@ _MODULES = (
     "jobmeter.web.pages",
 )
 """Where the classes of answers and bodies are."""
+_PATH = {"run_id": "The whole id of a run, as `GET /api/v1/runs` lists it."}
 _COMMON = (400, 401, 403, 404, 429, 503)
 _OPEN = frozenset(("/health",))
 
@@ -57,6 +58,8 @@ def completed(document: Node) -> Node:
 def _complete(operation: Node, *, is_open: bool) -> None:
     for parameter in operation.get("parameters", ()):
         parameter["schema"] = _without_null(parameter["schema"])
+        if parameter["name"] in _PATH:
+            parameter.setdefault("description", _PATH[parameter["name"]])
     responses: Node = operation["responses"]
     if is_open:
         operation["security"] = []

@@ -13,6 +13,8 @@ OPENMETRICS = "application/openmetrics-text"
     "/metrics",
     opt={"needs": "read"},
     media_type=MediaType.TEXT,
+    operation_id="scrapeMetrics",
+    tags=["metrics"],
     summary="Give the runs that are alive as metrics",
     sync_to_thread=True,
 )

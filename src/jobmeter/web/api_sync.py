@@ -41,6 +41,9 @@ class Gap:
     status_code=200,
     sync_to_thread=True,
     name="sync",
+    operation_id="syncRun",
+    summary="Take in new bytes of a run's files",
+    tags=["push"],
     responses={
         409: ResponseSpec(Gap, generate_examples=False, description="The bytes do not follow what is here")
     },

@@ -22,7 +22,7 @@ class Life:
     version: str
 
 
-@get("/health", summary="Say that the server lives", sync_to_thread=False)
+@get("/health", operation_id="getHealth", summary="Say that the server lives", sync_to_thread=False)
 def health(state: State) -> Life:
     """Say that the server lives; needs no token."""
     server: Server = state.server
