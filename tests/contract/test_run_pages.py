@@ -331,7 +331,7 @@ FACETS = ["project", "tag", "tag.k", "exit_code", "rank", "cause", "host_kernel"
 
 
 def test_every_store_answers_as_memory_does(store: Store) -> None:
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=60, deadline=None)
     @given(batches=runs(), asked=st.lists(queries, min_size=1, max_size=4))
     def check(batches: list[Batch], asked: list[RunQuery]) -> None:
         for run_id in store.run_ids():

@@ -85,8 +85,8 @@ def _mean(line: Stretches, series: Series, begin: int, end: int) -> float:
     return total / len(places)
 
 
-@pytest.mark.parametrize("count", [1, 63, 64, 600, 601, 5000, 8888])
-@pytest.mark.parametrize("points", [1, 7, 16, 2000])
+@pytest.mark.parametrize("count", [1, 64, 601, 8888])
+@pytest.mark.parametrize("points", [1, 16, 2000])
 def test_a_line_is_its_points_in_stretches(store: Store, count: int, points: int) -> None:
     put(store, windows(count))
     lines = store.stretches(RUN_ID, points=points, counters={COUNTER})
@@ -220,8 +220,8 @@ def check_all_steps(store: Store, points: int, between: tuple[int, int] | None =
         check_steps(line, steps, values, points)
 
 
-@pytest.mark.parametrize("count", [1, 100, 4096, 20_000])
-@pytest.mark.parametrize("points", [1, 9, 40, 3000])
+@pytest.mark.parametrize("count", [1, 4096, 20_000])
+@pytest.mark.parametrize("points", [1, 40, 3000])
 def test_a_metric_is_its_values_in_stretches(store: Store, count: int, points: int) -> None:
     put_steps(store, steps_of(range(count)), final=False)
     check_all_steps(store, points)
@@ -267,36 +267,31 @@ numbers = st.one_of(
 )
 
 
-@pytest.mark.parametrize("back_end", sorted(set(stores.ALL) - {"memory"}))
-@settings(max_examples=15, deadline=None)
-@given(
-    values=st.lists(numbers, min_size=1, max_size=50),
-    times=st.integers(1, 60),
-    points=st.integers(1, 40),
-    cut=st.integers(0, 3000),
-)
-def test_no_order_of_values_loses_an_extreme(
-    back_end: str,
-    tmp_path_factory: pytest.TempPathFactory,
-    values: list[Number],
-    times: int,
-    points: int,
-    cut: int,
-) -> None:
-    whole = (values * times)[:3000]
-    made = [
-        Window(timestamp=float(n), num_samples=1, clock={}, values={(GAUGE, ""): value})
-        for n, value in enumerate(whole)
-    ]
-    told = [
-        Step(timestamp=None, step=n, rank=0, source="sdk", metrics={"loss": value})
-        for n, value in enumerate(whole)
-    ]
-    with stored.opened(back_end, tmp_path_factory.mktemp("s")) as store:
+def test_no_order_of_values_loses_an_extreme(store: Store) -> None:
+    @settings(max_examples=15, deadline=None)
+    @given(
+        values=st.lists(numbers, min_size=1, max_size=50),
+        times=st.integers(1, 60),
+        points=st.integers(1, 40),
+        cut=st.integers(0, 3000),
+    )
+    def check_line(values: list[Number], times: int, points: int, cut: int) -> None:
+        whole = (values * times)[:3000]
+        store.forget(RUN_ID)
+        made = [
+            Window(timestamp=float(n), num_samples=1, clock={}, values={(GAUGE, ""): value})
+            for n, value in enumerate(whole)
+        ]
         put(store, made[:cut], final=False)
         put(store, made[cut:])
+        told = [
+            Step(timestamp=None, step=n, rank=0, source="sdk", metrics={"loss": value})
+            for n, value in enumerate(whole)
+        ]
         put_steps(store, {"steps.jsonl": told})
         (line,) = store.stretches(RUN_ID, [GAUGE], points=points)
         check(line, store.series(RUN_ID, [GAUGE])[0], points)
         (metric,) = store.step_stretches(RUN_ID, ["loss"], points=points)
         check_steps(metric, range(len(whole)), whole, points)
+
+    check_line()

@@ -86,21 +86,27 @@ class Lists:
         order = conditions.order(query)
         if split.rest is not None or order is None:
             return paging.page(self._rows(query, {query.sort.name, query.sort.also or ""}), query)
-        behind = conditions.behind(query, self._asker.dialect)
-        value = conditions.column(query.sort.name)
-        # one more than is shown tells whether there is a next page
-        limit, more = (
-            ("", ()) if query.limit is None else (f"LIMIT {self._asker.dialect.mark}", (query.limit + 1,))
+        column = conditions.column(query.sort.name)
+        kind = list[tuple[str, float | None, str | _Number]]
+        found = self._select(
+            f"listed.run_id, listed.started_at, {column}", query, split.condition, order, kind
         )
-        sql = f"""SELECT listed.run_id, listed.started_at, {value} FROM listed
-            WHERE ({split.condition.sql}) AND ({behind.sql}) ORDER BY {order} {limit}"""  # noqa: S608  # columns only
-        bound = (*split.condition.bound, *behind.bound, *more)
-        found = self._asker.ask(sql, bound, list[tuple[str, float | None, str | _Number]])
         places = [Place(value=value, started_at=at, run_id=run_id) for run_id, at, value in found]
         is_all = query.after is None and (query.limit is None or len(places) <= query.limit)
         total = len(places) if is_all else self._count(split.condition)
         shown = [one.run_id for one in places[: query.limit]]
         return paging.Pages(shown, paging.end_of(places, query.limit), total)
+
+    def _select(
+        self, asked: str, query: RunQuery, condition: Condition, order: str, kind: type[rows.Rows]
+    ) -> rows.Rows:
+        """Read columns of a page, and of one run more, which tells whether there is a next page."""
+        mark = self._asker.dialect.mark
+        behind = conditions.behind(query, self._asker.dialect)
+        limit, more = ("", ()) if query.limit is None else (f"LIMIT {mark}", (query.limit + 1,))
+        sql = f"""SELECT {asked} FROM listed
+            WHERE ({condition.sql}) AND ({behind.sql}) ORDER BY {order} {limit}"""  # noqa: S608  # columns only
+        return self._asker.ask(sql, (*condition.bound, *behind.bound, *more), kind)
 
     def count(self, query: RunQuery) -> int:
         """Count the runs that match."""
@@ -152,7 +158,7 @@ class Lists:
         if not names:
             return {}
         asked = ", ".join(
-            f"count({column}), coalesce(sum({column}), 0)" for column in map(conditions.column, names)
+            f"count({column}), coalesce(sum({column} + 0.0), 0)" for column in map(conditions.column, names)
         )
         sql = f"SELECT {asked} FROM listed WHERE {split.condition.sql}"  # noqa: S608  # columns only
         (found,) = self._asker.ask(sql, split.condition.bound, list[tuple[int | float, ...]])
@@ -163,18 +169,19 @@ class Lists:
 
     def values(self, query: RunQuery, names: Sequence[str]) -> list[tuple[object, ...]]:
         """Read some fields of a page of runs."""
+        split = conditions.split(query.where, self._asker.dialect)
+        order, asked = conditions.order(query), [conditions.column(name) for name in names]
+        if split.rest is None and order is not None and None not in asked and asked:
+            kind = list[tuple[str | int | float | None, ...]]
+            found = self._select(", ".join(map(str, asked)), query, split.condition, order, kind)
+            return list(found[: query.limit])
         ids = self._pages(query).ids
-        asked = [conditions.column(name) for name in names]
         known: dict[str, tuple[object, ...]] = {}
         for begin in range(0, len(ids), _BATCH_IDS):
-            part = self._asker.among("listed.run_id", ids[begin : begin + _BATCH_IDS])
-            known |= self._fields_of(part, names) if None in asked else self._columns_of(part, asked)
+            known |= self._fields_of(
+                self._asker.among("listed.run_id", ids[begin : begin + _BATCH_IDS]), names
+            )
         return [known[run_id] for run_id in ids if run_id in known]
-
-    def _columns_of(self, part: Condition, asked: Sequence[str | None]) -> dict[str, tuple[object, ...]]:
-        sql = f"""SELECT {", ".join(["listed.run_id", *map(str, asked)])} FROM listed WHERE {part.sql}"""  # noqa: S608  # columns only
-        kind = list[tuple[str | int | float | None, ...]]
-        return {str(row[0]): row[1:] for row in self._asker.ask(sql, part.bound, kind)}
 
     def _fields_of(self, part: Condition, names: Sequence[str]) -> dict[str, tuple[object, ...]]:
         found = self._documents(part, summaries=any(map(paging.is_summary_key, names)))
