@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from litestar import Request, get
+from litestar import get
 from litestar.params import Parameter
 from litestar.response import Stream
 from litestar.response.base import ASGIResponse
@@ -19,7 +19,8 @@ from litestar.types import Receive, Scope, Send
 
 from jobmeter.errors import UnknownError, UsageError
 from jobmeter.service import access, index, live, serving
-from jobmeter.web import problems
+from jobmeter.web import answering, problems
+from jobmeter.web.answering import Asked
 
 MEDIA_TYPE = "text/event-stream"
 SEND_SECONDS = 60.0
@@ -32,16 +33,26 @@ _GRACE_SECONDS = 1.0
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 """A proxy that gathers an answer before it passes it on would make a stream of nothing."""
 
-Asked = Request[Any, Any, Any]
 LastEventId = Annotated[
     str | None,
-    Parameter(
-        query="last_event_id", description="The last event the reader has; the header Last-Event-ID wins."
-    ),
+    Parameter(description="The last event the reader has; the header Last-Event-ID wins."),
 ]
 
 
-@get("/api/v1/stream", opt={"needs": "read"}, media_type=MEDIA_TYPE, name="stream")
+def _follows(path: str, operation_id: str, summary: str) -> get:
+    return get(
+        path,
+        opt=answering.READ,
+        operation_id=operation_id,
+        summary=summary,
+        tags=["stream"],
+        media_type=MEDIA_TYPE,
+        before_request=answering.refuse_unknown,
+        responses=answering.REFUSALS,
+    )
+
+
+@_follows("/api/v1/stream", "followRuns", "Follow what happens to runs")
 async def stream(
     request: Asked,
     runs: Annotated[str | None, Parameter(description="Run ids, separated by commas.")] = None,
@@ -56,19 +67,14 @@ async def stream(
     return _answer(request, interest, last_event_id)
 
 
-@get("/api/v1/runs/{run_id:str}/stream", opt={"needs": "read"}, media_type=MEDIA_TYPE, name="run_stream")
+@_follows("/api/v1/runs/{run_id:str}/stream", "followRun", "Follow what happens to one run")
 async def run_stream(request: Asked, run_id: str, last_event_id: LastEventId = None) -> Stream:
     """Follow what happens to one run, as server-sent events."""
     wanted = _run_ids([run_id])
-    server = _server(request)
+    server = answering.server_of(request)
     if not await asyncio.to_thread(_is_known, server, run_id):
         raise UnknownError(f"there is no run {run_id}", hint="see GET /api/v1/runs")
     return _answer(request, live.Interest(runs=wanted), last_event_id)
-
-
-def _server(request: Asked) -> serving.Server:
-    server: serving.Server = request.app.state.server
-    return server
 
 
 def _is_known(server: serving.Server, run_id: str) -> bool:
@@ -89,7 +95,7 @@ def _run_ids(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _answer(request: Asked, interest: live.Interest, last_event_id: str | None) -> Stream:
-    server = _server(request)
+    server = answering.server_of(request)
     last = request.headers.get("last-event-id", last_event_id)
     owner = getattr(request.scope.get("jobmeter"), "name", "")
     try:
