@@ -140,7 +140,7 @@ class Watcher:
         run_id, over = scene.run.run_id, scene.run.status not in LIVE
         found = alert_signs.samples(scene.folder, book.offset, closed=over)
         done = over and found.is_all
-        asks_steps = any(map(alert_signs.is_metric, rules))
+        asks_steps = scene.run.steps is not None and any(map(alert_signs.is_metric, rules))
         asks_words = any(isinstance(rule.condition, Told) for rule in rules)
         return _News(
             samples=found,
