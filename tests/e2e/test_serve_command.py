@@ -349,6 +349,8 @@ def test_a_unix_socket_is_this_users_alone_and_may_need_no_token(tmp_path: Path)
         other = [*OTHER_USER, sys.executable, "-I", "-c", script, str(path)]
         done = subprocess.run(other, capture_output=True, text=True, check=False, cwd="/")
         assert "PermissionError" in done.stderr
+        assert served.stop() == 0
+        assert not path.exists()
 
 
 def test_without_a_token_on_loopback_the_origin_still_counts(tmp_path: Path) -> None:

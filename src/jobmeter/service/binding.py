@@ -128,6 +128,16 @@ def _listen_unix(path: str) -> socket.socket:
     return listener
 
 
+def leave(settings: "ServerSettings") -> None:
+    """Take the Unix socket away again."""
+    if settings.unix_socket is None:
+        return
+    try:
+        os.unlink(settings.unix_socket)
+    except FileNotFoundError:
+        return  # somebody tidied up before us
+
+
 def _remove_stale(path: str) -> None:
     """Take away what a server left that was killed; one that answers is left alone."""
     try:

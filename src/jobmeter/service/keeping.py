@@ -22,7 +22,7 @@ from jobmeter import stores
 from jobmeter.errors import StoreError, reason_of
 from jobmeter.model.run import LIVE, Status
 from jobmeter.runfolder import liveness
-from jobmeter.service import folder_watch, index, indexing, notices, output_steps
+from jobmeter.service import folder_watch, index, indexing, notices, output_steps, running_sums
 from jobmeter.stores import Store
 
 BUSY_SECONDS, IDLE_SECONDS = 0.5, 1.0
@@ -36,6 +36,7 @@ _PULSE_SECONDS = 5.0
 _WAIT_SECONDS = 10.0
 _RETRY_SECONDS = 5.0
 _STOP_SECONDS = 30.0
+_MENDED_SECONDS = 60.0
 _FIRST_SECONDS = 10.0
 """A home of many new runs is shown while it is still being indexed."""
 
@@ -116,9 +117,12 @@ class Keeper:
         self._thread = threading.Thread(target=self._keep, name="jobmeter-keeper", daemon=True)
         self._watch = folder_watch.Watch(home)
         self._known = _Known()
+        self._sums = running_sums.RunningSums()
         self._looked_at: float | None = None
         self._trouble: str | None = None
         self._first_look = threading.Event()
+        self._damage: stores.DamagedError | None = None
+        self._mended_at = -math.inf
 
     def start(self) -> None:
         """Begin in a thread; come back when the home was looked at once, or after some seconds."""
@@ -135,6 +139,11 @@ class Keeper:
     def touch(self, run_id: str, *, pushed: bool = False) -> None:
         """Index a run as soon as possible; one that is pushed here is not looked at in between."""
         self._touched.put((run_id, pushed))
+
+    def mend(self, error: stores.DamagedError) -> None:
+        """Have an index that a reader found damaged built again."""
+        self._damage = error
+        self._touched.put(None)
 
     def health(self) -> Health:
         """Say how it goes."""
@@ -189,6 +198,7 @@ class Keeper:
     def _mend(self, opened: index.Index | None, error: stores.DamagedError) -> index.Index | None:
         """Have a damaged index built again; readers of the old file are sent to the new one."""
         self._complain(error)
+        self._mended_at = time.monotonic()
         damage = [error]
 
         def question(store: Store) -> dict[str, Status]:
@@ -209,6 +219,10 @@ class Keeper:
             self._replaced()
 
     def _look(self, opened: index.Index) -> float:
+        found, self._damage = self._damage, None
+        # readers that hold the old file may complain for a while after it was set aside
+        if found is not None and time.monotonic() - self._mended_at > _MENDED_SECONDS:
+            raise found
         store = opened.ask(lambda store: store)
         seen = self._watch.look(time.time())
         known = self._known
@@ -271,15 +285,15 @@ class Keeper:
 
     def _index_batch(self, store: Store, ids: Sequence[str]) -> None:
         before = self._known.statuses
-        machine, now = liveness.here(), time.time()
         patience = output_steps.Patience(index.LOOK_SECONDS, index.LOOK_BYTES)
+        look = indexing.Look(liveness.here(), time.time(), patience, self._sums)
         done: list[tuple[str, bool]] = []
         with store.writing(_WAIT_SECONDS):
             for run_id in ids:
                 was_known = run_id in before or bool(store.positions(run_id))
                 folder = self._watch.folder(run_id)
                 try:
-                    indexing.index_run(store, run_id, folder, machine, now, patience=patience)
+                    look.index(store, run_id, folder)
                 except StoreError:
                     raise
                 except Exception as error:  # noqa: BLE001  # one folder that a parser stumbles over must not hold up the others

@@ -20,6 +20,8 @@ class Limits:
     """How deep JSON may be nested."""
     pending_bytes: int = 96 << 20
     """Bodies of all requests that are being answered, together."""
+    pending_requests: int = 1024
+    """Requests whose answer has not begun."""
     requests_per_second: float = 500.0
     """Of one token; four seconds' worth may come at once."""
     strangers_per_second: float = 20.0

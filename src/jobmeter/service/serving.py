@@ -8,8 +8,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
+from jobmeter import stores
 from jobmeter.errors import StoreError
 from jobmeter.service import (
     access,
@@ -26,6 +27,8 @@ from jobmeter.service import (
 )
 from jobmeter.service.server_settings import ServerSettings
 from jobmeter.stores import Store, memory
+
+Answer = TypeVar("Answer")
 
 
 class Server:
@@ -106,6 +109,9 @@ class Server:
         store = self._readers.take()
         try:
             yield store
+        except stores.DamagedError as error:
+            self._keeper.mend(error)
+            raise
         finally:
             self._readers.give_back(store)
 
@@ -114,7 +120,7 @@ class Server:
         return self._keeper.health()
 
     def _kept(self) -> index.Index:
-        return index.KeptIndex(Path(self.home), self._readers.take(), give_back=self._readers.give_back)
+        return _Kept(self._readers.take(), self._keeper.mend, self._readers.give_back, home=Path(self.home))
 
     def _open_index(self) -> index.Index:
         return index.open_own(self.home, url=self.settings.database, warn=self._warn)
@@ -124,6 +130,28 @@ class Server:
         if isinstance(store, memory.MemoryStore):
             raise StoreError("no index can be kept on this machine", hint="see: jobmeter doctor")
         return store
+
+
+class _Kept(index.KeptIndex):
+    """A reader that reports an index it finds damaged to the one who can mend it."""
+
+    def __init__(
+        self,
+        store: Store,
+        mend: Callable[[stores.DamagedError], None],
+        give_back: Callable[[Store], None],
+        *,
+        home: Path,
+    ) -> None:
+        super().__init__(home, store, give_back=give_back)
+        self._mend = mend
+
+    def ask(self, question: Callable[[Store], Answer]) -> Answer:
+        try:
+            return super().ask(question)
+        except stores.DamagedError as error:
+            self._mend(error)
+            raise
 
 
 class Readers:

@@ -5,7 +5,7 @@ behind it too: Host, origin, token, rate and size of the body are checked in thi
 asks the route what it needs; one that says nothing needs `admin`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import urlsplit
 
 from litestar.connection import ASGIConnection
@@ -83,6 +83,25 @@ class Head:
         return found[0].decode("latin-1") if found else None
 
 
+class Turn:
+    """One of the requests that wait for their answer to begin; a live stream that has begun is none."""
+
+    def __init__(self, turns: rates.Budget) -> None:
+        self._turns = turns
+        self._held = 0
+
+    def begin(self) -> None:
+        """Take a turn, or be told to come again."""
+        if not self._turns.take(1):
+            raise Refusal(429, "too many requests wait for their answer", retry_seconds=1)
+        self._held = 1
+
+    def end(self) -> None:
+        """Give the turn back, once."""
+        self._turns.give_back(self._held)
+        self._held = 0
+
+
 class Gate:
     """The outermost layer of the application."""
 
@@ -95,17 +114,20 @@ class Gate:
         self._known = rates.Buckets(limits.requests_per_second)
         self._strangers = rates.Buckets(limits.strangers_per_second)
         self._budget = rates.Budget(limits.pending_bytes)
+        self._turns = rates.Budget(limits.pending_requests)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse."""
         if scope["type"] != ScopeType.HTTP:
             await send({"type": "websocket.close", "code": 1008, "reason": "there are none"})
             return
-        send = _with_headers(send)
+        turn = Turn(self._turns)
+        send = _with_headers(send, turn.end)
         held, unread = 0, True
         try:
             head = Head(scope)
             scope["jobmeter"] = self.admit(head)  # type: ignore[typeddict-unknown-key]  # ours, for handlers
+            turn.begin()
             held = self._reserve(head)
             body = await bodies.read(receive, _length(head), self._limits.body_bytes, _BODY_SECONDS)
             unread = False
@@ -117,6 +139,7 @@ class Gate:
             await _refuse(send, refusal, hang_up=unread and _has_body(scope))
         finally:
             self._budget.give_back(held)
+            turn.end()
 
     def admit(self, head: Head) -> access.Principal:
         """Check everything but the body; say who asks."""
@@ -240,9 +263,10 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return replayed
 
 
-def _with_headers(send: Send) -> Send:
+def _with_headers(send: Send, begun: Callable[[], None]) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
+            begun()
             given = list(message["headers"])
             names = {name.lower() for name, _ in given}
             added: Iterable[tuple[bytes, bytes]] = (*_HEADERS, _NO_STORE)

@@ -13,7 +13,7 @@ from litestar.concurrency import set_asyncio_executor
 from jobmeter.service import announcing, binding
 from jobmeter.service.server_settings import ServerSettings
 from jobmeter.service.serving import Server
-from jobmeter.web import app
+from jobmeter.web import app, connections
 
 _LEAVE_SECONDS = 10
 """How long requests that are being answered may take to end when the server stops."""
@@ -48,8 +48,9 @@ def serve(settings: ServerSettings, ready: Callable[[str], None]) -> None:
         config = uvicorn.Config(
             app.build(server),
             access_log=False,
-            http="h11",
+            http=connections.ImpatientProtocol,
             h11_max_incomplete_event_size=64 << 10,
+            limit_concurrency=connections.room(),
             log_config=None,
             loop="asyncio",
             proxy_headers=False,
@@ -60,7 +61,7 @@ def serve(settings: ServerSettings, ready: Callable[[str], None]) -> None:
             ws="none",
         )
         url = _url(settings, listener)
-        announcing.announce(settings.home, url, auth=settings.auth)
+        announcing.announce(settings.home, _url_from_here(settings, url), auth=settings.auth)
         # what ends a server is raised again when it has ended, for whoever started it: that is us
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
@@ -69,6 +70,7 @@ def serve(settings: ServerSettings, ready: Callable[[str], None]) -> None:
             return
         finally:
             announcing.withdraw(settings.home)
+            binding.leave(settings)
 
 
 def _url(settings: ServerSettings, listener: socket.socket) -> str:
@@ -77,3 +79,12 @@ def _url(settings: ServerSettings, listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     return f"{'http' if settings.tls_cert is None else 'https'}://{shown}:{port}/"
+
+
+def _url_from_here(settings: ServerSettings, url: str) -> str:
+    """Name an address that a browser of this machine can open: all addresses together are none."""
+    for wildcard, loopback in (("//0.0.0.0:", "//127.0.0.1:"), ("//[::]:", "//[::1]:")):
+        if wildcard in url:
+            name = settings.allowed_hosts[0] if settings.allowed_hosts and settings.tls_cert else None
+            return url.replace(wildcard, loopback if name is None else f"//{name}:")
+    return url
