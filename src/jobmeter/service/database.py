@@ -5,7 +5,10 @@ would learn of every run.
 """
 
 import os
+import platform
+import secrets
 from collections.abc import Mapping
+from pathlib import Path
 
 from jobmeter.errors import UsageError
 
@@ -13,6 +16,8 @@ VARIABLE = "JOBMETER_DATABASE"
 SETTING = "database"
 BACK_ENDS = {"postgres": "postgres", "postgresql": "postgres"}
 """By the scheme of a URL: the store that understands it."""
+HOME_ID = "home.id"
+"""A file in the home, made when its runs are first indexed in a database."""
 _SYSTEM = "/etc/jobmeter/config.toml"
 
 
@@ -38,6 +43,28 @@ def back_end(url: str) -> str:
             hint="use a URL such as postgresql://user@host/name",
         )
     return BACK_ENDS[scheme]
+
+
+def origin(home: Path) -> str:
+    """Name a home among those that share a database: by a file in it, which is the same wherever it is mounted."""
+    path = home / HOME_ID
+    try:
+        return path.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        made = secrets.token_hex(8)
+    try:
+        # written whole under a name of its own first: of two processes that come at once one wins, the other reads
+        draft = home / f".{HOME_ID}-{made}"
+        draft.write_text(f"{made}\n", "ascii")
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            made = path.read_text("ascii").strip()
+        finally:
+            draft.unlink()
+    except OSError:
+        return f"{platform.node()}:{os.path.realpath(home)}"  # a home that is not there yet, or not ours to write
+    return made
 
 
 def shown(url: str) -> str:

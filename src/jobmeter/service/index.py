@@ -28,8 +28,6 @@ LOOK_SECONDS, LOOK_BYTES = 2.0, 64 << 20
 ASKED_SECONDS = 60.0
 """How long the output of the one run that is asked for is searched."""
 _HOME = "@home"
-_PLACE = "@place"
-"""A row of the home in a database: which home it is."""
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+@-")
 _LONGEST_NAME = 200
 
@@ -282,19 +280,8 @@ def open_own(
 
 
 def _open_database(home: Path, url: str, warn: notices.Warn) -> Index:
-    """Open the index in a database, which is of one home: the runs of another would be taken for deleted."""
-    store = stores.load(database.back_end(url)).open_store(url)
-    place = os.path.realpath(home)
-    known = store.positions(_HOME).get(_PLACE)
-    if known is not None and known.state != place:
-        store.close()
-        raise StoreError(
-            f"the database {database.shown(url)} holds the runs of another home: {known.state}",
-            hint="use a database of its own for each home",
-        )
-    if known is None:
-        with store.writing(WAIT_SECONDS):
-            store.set_position(_HOME, _PLACE, Position(0, state=place))
+    """Open the index in a database, beside those of other homes."""
+    store = stores.open_shared(database.back_end(url), url, origin=database.origin(home))
     return Index(home, store, path=None, warn=warn)
 
 

@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from jobmeter.errors import StoreError
+from jobmeter.errors import StoreError, UsageError
 from jobmeter.model.query import Facet, RunPage, RunQuery, Total
 from jobmeter.model.run import Run, Status, Value
 from jobmeter.model.steps import Number, Step, StepTable
@@ -296,6 +296,13 @@ class BackEnd(Protocol):
         """Open the index at a path or, where the back end is a server, a URL; made or brought up to date if needed."""
 
 
+class SharedBackEnd(Protocol):
+    """A module in this folder whose databases may hold the runs of many homes."""
+
+    def open_store(self, where: Path | str, *, origin: str) -> Store:
+        """Open the index of the home that `origin` names; what there is of other homes is read, not looked after."""
+
+
 ALL: dict[str, str] = {
     "memory": "jobmeter.stores.memory",
     "postgres": "jobmeter.stores.postgres",
@@ -305,5 +312,20 @@ ALL: dict[str, str] = {
 
 def load(name: str) -> BackEnd:
     """Import a back end by its registry name."""
-    module: BackEnd = import_module(ALL[name])
+    module: BackEnd = _module(name)
     return module
+
+
+def open_shared(name: str, url: str, *, origin: str) -> Store:
+    """Open the index of one home in a database that homes share."""
+    module: SharedBackEnd = _module(name)
+    return module.open_store(url, origin=origin)
+
+
+def _module(name: str) -> Any:
+    try:
+        return import_module(ALL[name])
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"an index in {name} needs the package {error.name}", hint=f"pip install 'jobmeter[{name}]'"
+        ) from error
