@@ -14,9 +14,10 @@ from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO
 
 from jobmeter.errors import UsageError
+from jobmeter.model import moments
 from jobmeter.model.run import Run
 from jobmeter.runfolder import reader, tailer
-from jobmeter.service import index, lifecycle, runs, whole_files
+from jobmeter.service import index, lifecycle, logs, runs, whole_files
 
 MAX_FILES = 1000
 MAX_BYTES = 64 * 1024**3
@@ -62,6 +63,8 @@ def import_bundle(home: str, path: str) -> Run:
     try:
         lifecycle.make_private(partial)
         run_id = _unpack(path, partial)
+        # whoever made the bundle must not choose which files of this machine are shown as the job's output
+        lifecycle.append_line(partial / logs.IMPORTED, {"imported_at": moments.iso_time(time.time())})
         target = folder_for(Path(home), run_id)
         if not _known(target, partial, run_id):
             lifecycle.make_private(target.parent)

@@ -24,6 +24,8 @@ from jobmeter.model.run import LIVE, PROOF_BYTES, Output, Run
 from jobmeter.runfolder import reader, tailer
 
 BLOCK_BYTES = 1 << 18
+IMPORTED = "imported.json"
+"""In a folder that came out of a bundle: paths that its records name are another machine's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def channels(run: Run, streams: frozenset[str]) -> list[Channel]:
 def _channel(folder: Path, output: Output) -> Channel:
     if output.mode != "inherited":
         return Channel(output.stream, folder / output.path, output.offset, inherited=False)
-    if (folder / sync.MARKER).exists():
+    if any((folder / name).exists() for name in (sync.MARKER, IMPORTED)):
         # the path is another machine's: here it may be anybody's file, and only what was sent is the job's
         return Channel(output.stream, folder / output.stream, 0, inherited=False)
     return Channel(

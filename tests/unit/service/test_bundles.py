@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobmeter.errors import UsageError
-from jobmeter.service import bundles, runs
+from jobmeter.service import bundles, logs, runs
 from support import folders
 
 
@@ -49,6 +49,18 @@ def test_a_bundle_travels(home: str, other: str, tmp_path: Path) -> None:
     assert {entry.stat().st_mode & 0o777 for entry in folder.iterdir()} == {0o600}
     assert {path.stat().st_mode & 0o777 for path in (folder, *folder.parents[:3])} == {0o700}
     assert not list(Path(other).glob(".importing*"))
+
+
+def test_a_bundle_does_not_choose_which_files_are_shown_as_its_output(other: str, tmp_path: Path) -> None:
+    secret = tmp_path / "id_rsa"
+    secret.write_text("mine\n")
+    outputs = [{"stream": "stdout", "mode": "inherited", "path": str(secret), "offset": 0}]
+    folders.write_run(tmp_path / "evil", seconds=1, context={"outputs": outputs})
+    path = bundles.bundle(str(tmp_path / "evil"), "last", str(tmp_path / "evil.tar.gz"))
+    run = bundles.import_bundle(other, str(path))
+    assert [channel.path for channel in logs.channels(run, frozenset(("stdout",)))] == [
+        folders.folder_of(Path(other), folders.RUN_ID) / "stdout"
+    ]
 
 
 def test_a_bundle_is_named_after_its_run(home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
