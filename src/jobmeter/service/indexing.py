@@ -16,8 +16,9 @@ from jobmeter.model.run import LIVE, Headline, Run, Status, Value
 from jobmeter.model.steps import Step
 from jobmeter.model.view import Event, Window
 from jobmeter.runfolder import lines, liveness, reader, sdkfiles, tailer
-from jobmeter.service import fields, output_steps, step_summary
+from jobmeter.service import fields, output_steps, running_sums, step_summary
 from jobmeter.service.output_steps import Patience
+from jobmeter.service.running_sums import RunningSums
 from jobmeter.stores import Batch, Position, Statistics, Store, seen
 
 USAGE = "usage.jsonl"
@@ -38,20 +39,34 @@ def index_run(
 
     False when there was no patience to search all of its output for steps.
     """
-    since = store.positions(run_id)
-    if _shrank(folder, since):
-        store.forget(run_id)
-        since = {}
-    # the facts first: once they say that the run ended, every other file is whole
-    run, ended = reader.read_run_and_finality(folder, machine=machine, now=now)
-    if run.run_id != run_id:
-        run = dataclasses.replace(run, run_id=run_id)  # a copied folder goes by its name
-    adding = _Adding(store, run, folder, since, closed=ended)
-    last = adding.windows()
-    adding.steps()
-    complete = adding.output(patience)
-    adding.finish(last, final=ended and complete)
-    return complete
+    return Look(machine, now, patience, RunningSums()).index(store, run_id, folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at some folders; who looks again and again gives each the same `sums`."""
+
+    machine: liveness.Here
+    now: float
+    patience: Patience
+    sums: RunningSums
+
+    def index(self, store: Store, run_id: str, folder: Path) -> bool:
+        """Do what `index_run` does."""
+        since = store.positions(run_id)
+        if _shrank(folder, since):
+            store.forget(run_id)
+            since = {}
+        # the facts first: once they say that the run ended, every other file is whole
+        run, ended = reader.read_run_and_finality(folder, machine=self.machine, now=self.now)
+        if run.run_id != run_id:
+            run = dataclasses.replace(run, run_id=run_id)  # a copied folder goes by its name
+        adding = _Adding(store, run, folder, since, self.sums, closed=ended)
+        last = adding.windows()
+        adding.steps()
+        complete = adding.output(self.patience)
+        adding.finish(last, final=ended and complete)
+        return complete
 
 
 def _shrank(folder: Path, since: dict[str, Position]) -> bool:
@@ -70,9 +85,17 @@ class _Adding:
     """Adds what is new in one folder, a part at a time, and the run's facts with the last of them."""
 
     def __init__(
-        self, store: Store, run: Run, folder: Path, since: Mapping[str, Position], *, closed: bool
+        self,
+        store: Store,
+        run: Run,
+        folder: Path,
+        since: Mapping[str, Position],
+        sums: RunningSums,
+        *,
+        closed: bool,
     ) -> None:
         self._store = store
+        self._sums = sums
         self._folder = folder
         self._closed = closed
         self._known = dict(since)
@@ -82,6 +105,9 @@ class _Adding:
         self._job_key = jobkey.job_key(run)
         self._searched: dict[str, Position] = {}
         self._events: list[Event] = []
+        self._summed: running_sums.Sums | None = None
+        if run.status in UNSUMMED and not run.summary:
+            self._summed = sums.at(store, run.run_id, self._position(USAGE).offset)
 
     def windows(self) -> _Part:
         """Add all windows but the last part, which goes with the facts."""
@@ -89,10 +115,8 @@ class _Adding:
         for part in self._read_usage():
             self._add_windows(last)
             last = part
-        if self._run.status in UNSUMMED:
-            # its numbers so far are computed from the index, which must hold these windows first
-            self._add_windows(last)
-            return _Part((), last.until)
+            if self._summed is not None:
+                self._summed = running_sums.extended(self._summed, part.windows, self._run.definitions)
         return last
 
     def _add_windows(self, part: _Part) -> None:
@@ -133,8 +157,12 @@ class _Adding:
         files = {*self._known, *until}
         bad_lines = sum((until.get(file) or self._position(file)).bad_lines for file in files)
         run = _count_unreadable(_with_steps(self._run, self._store, last.windows), bad_lines)
-        self._run = with_headline(_with_summary(run, self._store))
+        self._run = with_headline(_with_summary(run, self._summed))
         self._add(until, windows=last.windows, events=events, final=final)
+        if self._summed is None or final:
+            self._sums.forget(run.run_id)
+        else:
+            self._sums.keep(run.run_id, last.until.offset, self._summed)
 
     def _add(
         self,
@@ -217,11 +245,9 @@ def _count_unreadable(run: Run, more: int) -> Run:
     return dataclasses.replace(run, provenance=dataclasses.replace(run.provenance, dropped=dropped))
 
 
-def _with_summary(run: Run, store: Store) -> Run:
+def _with_summary(run: Run, summed: running_sums.Sums | None) -> Run:
     """Sum up a run whose recorder has not, or could not: from what its windows say so far."""
-    if run.status not in UNSUMMED or run.summary:
-        return run
-    return dataclasses.replace(run, summary=summarise(run.definitions, store.statistics(run.run_id)))
+    return run if summed is None else dataclasses.replace(run, summary=summarise(run.definitions, summed))
 
 
 def summarise(
