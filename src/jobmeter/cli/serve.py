@@ -7,7 +7,7 @@ import sys
 from jobmeter.cli import common
 from jobmeter.errors import UsageError
 from jobmeter.model import text
-from jobmeter.service import access, binding, opening, server_config
+from jobmeter.service import access, binding, database, opening, server_config
 from jobmeter.service.server_settings import DEFAULT_PORT, ServerSettings
 
 
@@ -65,7 +65,7 @@ def _settings(args: argparse.Namespace) -> ServerSettings:
     given: dict[str, object] = {
         "host": args.host,
         "port": args.port,
-        "database": args.database,
+        "database": None if args.database is None else database.from_argument(args.database),
         "auth": not args.no_auth,
         "unix_socket": args.unix_socket,
         "tls_cert": args.tls_cert,

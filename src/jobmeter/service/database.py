@@ -45,6 +45,23 @@ def back_end(url: str) -> str:
     return BACK_ENDS[scheme]
 
 
+def from_argument(url: str) -> str:
+    """Take a URL from the command line, which every user of the machine can read, unless a password is in it."""
+    from urllib.parse import parse_qs, urlsplit
+
+    try:
+        parts = urlsplit(url)
+        told = bool(parts.password) or "password" in parse_qs(parts.query)
+    except ValueError:
+        told = "@" in url  # whoever opens it says what is wrong with it
+    if told:
+        raise UsageError(
+            "everybody on this machine can read the password in --database",
+            hint=f"give the URL as {VARIABLE}, or put the password into ~/.pgpass",
+        )
+    return url
+
+
 def origin(home: Path) -> str:
     """Name a home among those that share a database: by a file in it, which is the same wherever it is mounted."""
     path = home / HOME_ID

@@ -44,3 +44,11 @@ def test_the_scheme_of_a_url_chooses_the_store() -> None:
 
 def test_a_password_is_never_shown() -> None:
     assert database.shown("postgresql://ann:secret@db:5432/jobs?password=more") == "postgresql://db:5432/jobs"
+
+
+@pytest.mark.parametrize("url", ["postgresql://ann:secret@db/x", "postgresql://ann@db/x?password=secret"])
+def test_a_password_on_the_command_line_is_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(UsageError, match="everybody on this machine can read the password") as caught:
+        database.from_argument(url)
+    assert "secret" not in f"{caught.value} {caught.value.hint}"
+    assert database.from_argument(URL) == URL
