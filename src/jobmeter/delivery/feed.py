@@ -6,6 +6,7 @@ they stand at each look, not one by one: a loop may take thousands a second. Ser
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -87,11 +88,8 @@ class Feed:
         steps, steps_ms = ([], since.steps_ms) if more else look.steps(store)
         ended = wanted.until.final if wanted.until else run.status not in LIVE and not more
         until = wanted.until or look.ending(steps_ms, ended=ended)
-        self._known[run.run_id] = replace(
-            known,
-            usage_ms=until.usage_ms,
-            follower=_follower(run, until, known) if not (more or ended) else None,
-        )
+        follower = None if more or ended else _follower(run, until, found, known)
+        self._known[run.run_id] = replace(known, usage_ms=until.usage_ms, follower=follower)
         return Slice(
             run=run,
             until=until,
@@ -141,10 +139,11 @@ class _Look:
             times, values = _new(one, self._since.usage_ms, self._until_ms, is_delta=is_delta)
             if is_delta:
                 times, values = _summed(one, times, values, self._known.totals)
-            young = [place for place, moment in enumerate(times) if self._wanted.takes(moment)]
-            self.too_old += len(times) - len(young)
-            if young:
-                made.append(Points(*series, [times[p] for p in young], [values[p] for p in young]))
+            # rising, so what is too old comes first
+            old = bisect_left(times, self._wanted.not_before_ms)
+            self.too_old += old
+            if old < len(times):
+                made.append(Points(*series, times[old:], values[old:]))
         return made
 
     def steps(self, store: Store) -> tuple[list[Points], Mapping[int, int]]:
@@ -210,11 +209,13 @@ def _series(
         after = (since.usage_ms / MILLISECONDS, math.inf)
         return store.series(run.run_id, exported, counters=counters, between=after)
     windows = known.follower.read()
+    earliest = (since.usage_ms + 1) / MILLISECONDS
     return [
         Series(
             key=column.name[0],
             instance=column.name[1],
-            times=columns.times(windows, column.places),
+            # where the wall clock was set back time stands still, as in the store
+            times=columns.rising(max(moment, earliest) for moment in columns.times(windows, column.places)),
             values=column.values,
             spans=columns.spans(windows, columns.source_of(column.name[0]), column.places),
         )
@@ -223,11 +224,14 @@ def _series(
     ]
 
 
-def _follower(run: Run, until: Mark, known: _Remembered) -> following.Follower | None:
-    """Follow a live run from a mark on."""
-    if known.follower is not None or run.folder is None:
+def _follower(
+    run: Run, until: Mark, found: Sequence[Series], known: _Remembered
+) -> following.Follower | None:
+    """Follow a live run from a mark on; from a clock that is ahead more was read than was taken."""
+    is_ahead = any(len(one.times) and _ms(one.times[-1]) > until.usage_ms for one in found)
+    if known.follower is not None and not is_ahead:
         return known.follower
-    return following.after(Path(run.folder), until.usage_ms)
+    return None if run.folder is None else following.after(Path(run.folder), until.usage_ms)
 
 
 def _is_series(family: Family | None) -> bool:

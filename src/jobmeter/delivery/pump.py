@@ -18,6 +18,7 @@ from jobmeter.model.run import LIVE, Run
 from jobmeter.stores import Store
 
 MAX_POINTS = 5_000
+"""After which a batch is full, and of one run in it: cutting a run in two costs reading it twice."""
 NEWEST_RUNS = 500
 """Of which those that ended lately are looked at when the server starts."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
@@ -127,11 +128,11 @@ class Pump:
         since = self._positions.marks.get(run_id, Mark())
         return self._feed.slice(store, run, since, self._wanted(until=until))
 
-    def _wanted(self, max_points: int = MAX_POINTS, until: Mark | None = None) -> Wanted:
+    def _wanted(self, until: Mark | None = None) -> Wanted:
         return Wanted(
             now=self._clock(),
             max_age_seconds=self._max_age_seconds,
-            max_points=max_points,
+            max_points=MAX_POINTS,
             until=until,
             story=self._outlet.wants_story,
         )
@@ -146,7 +147,7 @@ class Pump:
             if run is None or not self._is_wanted(run, mark):
                 self._feed.forget(run_id)
                 continue
-            found = self._feed.slice(store, run, mark, self._wanted(MAX_POINTS - batch.size))
+            found = self._feed.slice(store, run, mark, self._wanted())
             self.counts.drop(TOO_OLD, found.too_old)
             if found.more:
                 self.note([run_id])

@@ -8,6 +8,7 @@ stands alone; only that is dropped. Wrong credentials or a wrong address drop no
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import jobmeter
@@ -70,10 +71,10 @@ def encode_batch(batch: Iterable[Slice], more: Labels = ()) -> list[Encoded]:
 
 def encode_series(points: Points, more: Labels = ()) -> Encoded:
     """Encode one series as a `TimeSeries`."""
-    head = _labels(points.family.sample_name, joined(points.labels, more))
+    head = _labels(points.family.sample_name, joined(points.labels, more) if more else points.labels)
+    pack = struct.Struct("<d").pack
     samples = [
-        _sample(moment, struct.pack("<d", value))
-        for moment, value in zip(points.times_ms, points.values, strict=True)
+        _sample(moment, pack(value)) for moment, value in zip(points.times_ms, points.values, strict=True)
     ]
     return Encoded(head + b"".join(samples), len(samples))
 
@@ -83,6 +84,7 @@ def _labels(name: str, labels: Labels) -> bytes:
     return b"".join(_label(*pair) for pair in (("__name__", name), *labels))
 
 
+@lru_cache(4096)
 def _label(name: str, value: str) -> bytes:
     message = _text(b"\x0a", name) + _text(b"\x12", value)
     return b"\x0a" + _varint(len(message)) + message
@@ -94,8 +96,15 @@ def _text(tag: bytes, text: str) -> bytes:
 
 
 def _sample(moment_ms: int, value: bytes) -> bytes:
-    message = b"\x09" + value + b"\x10" + _varint(moment_ms)
-    return b"\x12" + _varint(len(message)) + message
+    head, tail = _around_value(moment_ms)
+    return head + value + tail
+
+
+@lru_cache(4096)
+def _around_value(moment_ms: int) -> tuple[bytes, bytes]:
+    """Encode what stands before and after the value of a sample: all series of a run are measured together."""
+    tail = b"\x10" + _varint(moment_ms)
+    return b"\x12" + _varint(1 + 8 + len(tail)) + b"\x09", tail
 
 
 def _varint(number: int) -> bytes:

@@ -215,3 +215,43 @@ def test_a_run_that_was_lost_and_is_heard_of_again_is_told_on(tmp_path: Path) ->
     assert not lost.until.final
     assert "state=lost" in {rest for name, rest in outlet.points() if name == "jobmeter_run_state"}
     assert "state=completed" in {rest for name, rest in outlet.points() if name == "jobmeter_run_state"}
+
+
+def test_a_clock_that_was_set_back_disorders_nothing(tmp_path: Path) -> None:
+    run_id, folder = write_live(tmp_path / "home", 20, ago=100)
+    lines = list(folders.usage(40, processes=0, started=NOW - 100))
+    outlet = Keeping()
+    with indexed(tmp_path / "home") as (opened, reading):
+        moving = pump(outlet, tmp_path, reading)
+        moving.turn()
+        for second, line in enumerate(lines[20:], 21):
+            # five seconds back, for the rest of the run
+            line["timestamp"] = folders.iso(NOW - 100 + second - 5)
+        for part in (lines[20:23], lines[23:30], lines[30:]):
+            folders.append(folder / "usage.jsonl", *part)
+            moving.note([run_id])
+            moving.turn()
+        deltas = [value for _, value in stored(opened, run_id, "cgroup_cputime")]
+    points = outlet.points()
+    for series in points.values():
+        assert all(before < after for (before, _), (after, _) in pairwise(series))
+    assert points["jobmeter_cgroup_cputime_seconds_total", ""][-1][1] == round(sum(deltas), 6)
+
+
+def test_a_clock_that_is_far_ahead_is_waited_for(tmp_path: Path) -> None:
+    run_id, folder = write_live(tmp_path / "home", 20, ago=100)
+    ahead = list(folders.usage(10, processes=0, started=NOW + 1000))
+    outlet = Keeping()
+    now = [NOW]
+    with indexed(tmp_path / "home") as (opened, reading):
+        positions = Positions(tmp_path / "test.json")
+        moving = Pump(outlet, positions, reading, max_age_seconds=HOUR, clock=lambda: now[0])
+        moving.turn()
+        folders.append(folder / "usage.jsonl", *ahead)
+        moving.note([run_id])
+        moving.turn()
+        assert len(outlet.points()["jobmeter_proc_sum_rss_bytes", ""]) == 20
+        now[0] = NOW + 900
+        moving.note([run_id])
+        moving.turn()
+        assert outlet.points()["jobmeter_proc_sum_rss_bytes", ""] == stored(opened, run_id, "proc_rss_total")
