@@ -12,7 +12,8 @@ LIVE = "20261115T120000Z-cccccc"
 STRANGE = "20261115T130000Z-dddddd"
 BARE = "20261115T140000Z-eeeeee"
 BUILD = folders.RUN_ID
-KINDS = (TRAINED, FAILED, LIVE, STRANGE, BARE, BUILD)
+HOSTILE = "20261115T150000Z-abadab"
+KINDS = (TRAINED, FAILED, LIVE, STRANGE, BARE, HOSTILE, BUILD)
 JOB = "job 7: <b>bold</b>"
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 OOM = (
@@ -31,6 +32,7 @@ def write(home: Path, *, spare: int = 0) -> Path:
     (failed / "stdout").write_text(f"export TOKEN={SECRET}\n{OOM}")
     folders.write_run(home, run_id=LIVE, seconds=15, start=folders.this_recorder(), ended=False)
     _strange(home)
+    _hostile(home)
     bare = home / "runs" / "2026-11" / BARE
     bare.mkdir(parents=True)
     (bare / "run.jsonl").write_bytes(
@@ -94,3 +96,81 @@ def _strange(home: Path) -> None:
         end={"status": "killed", "exit_code": None, "signal": "SIGKILL"},
     )
     (folder / "stdout").write_bytes(bytes(range(256)) * 40 + b"\n" + b"y" * 100_000)
+
+
+def _hostile(home: Path) -> None:
+    """A run that somebody made up: numbers that are words, words that are numbers, too large, too deep, not finite."""
+    deep: object = 1
+    for _ in range(60):
+        deep = {"a": [deep]}
+    folder = folders.write_run(
+        home,
+        run_id=HOSTILE,
+        seconds=2,
+        start={
+            "job_id": 7,
+            "name": ["a"],
+            "project": {"b": 1},
+            "command": "rm -rf /",
+            "tags": {"n": 1, "l": [1], "x": None},
+            "host": 9,
+            "started_at": "yesterday",
+        },
+        context={
+            "config": {"deep": deep, "lr": 1e308, "big": 2**80, "nan": float("nan")},
+            "user": "root",
+            "limits": {"memory_bytes": "all", "cpus": float("inf")},
+            "git": [1, 2],
+            "outputs": [
+                {"stream": "stdout", "mode": "inherited", "path": "/nonexistent/secret", "offset": "x"},
+                7,
+            ],
+            "measurements": [{"key": "cgroup_mem_current"}, 5, *folders.definitions()],
+            "provenance": {"selected": "x", "missing": [1], "dropped": {"usage": "many"}},
+            "world_size": "many",
+        },
+        end={
+            "status": "perfect",
+            "exit_code": "zero",
+            "signal": 9,
+            "wall_seconds": float("nan"),
+            "samples": -1,
+            "summary": {
+                "wait_cputime": float("inf"),
+                "cgroup_mem_peak": "big",
+                "x": [1],
+                "proc_peak_rss_total": 2**70,
+            },
+            "by_command": [{"command": 5, "cpu_seconds": "x"}, "y"],
+        },
+    )
+    events = [
+        {"timestamp": 5, "type": 7, "details": "x"},
+        {"timestamp": folders.iso(1), "type": "a", "rank": "b"},
+        [],
+    ]
+    (folder / "events.jsonl").write_text("".join(json.dumps(row) + "\n" for row in events))
+    steps = [
+        {
+            "timestamp": folders.iso(folders.STARTED),
+            "step": 2**70,
+            "rank": 0,
+            "source": "sdk",
+            "metrics": {"loss": 1},
+        },
+        {
+            "timestamp": "x",
+            "step": 1,
+            "rank": "r",
+            "source": 3,
+            "metrics": {"loss": "Infinity", "m": 2**90, "": 1},
+        },
+        {
+            "timestamp": None,
+            "step": -5,
+            "rank": 0,
+            "source": "sdk",
+            "metrics": {"loss": float("nan"), "lr": -1e308},
+        },
+    ]
+    (folder / "steps.jsonl").write_text("".join(json.dumps(row) + "\n" for row in steps))
