@@ -1,11 +1,9 @@
-"""Carries messages out of an outbox, in a thread of its own: a receiver that hangs holds up nobody but its channel's
-next message.
-"""
+"""Carries messages out of an outbox: a receiver that hangs holds up nobody but the next message of its own channel."""
 
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from jobmeter.delivery import channels
 from jobmeter.delivery.channels import Channel
@@ -14,6 +12,7 @@ from jobmeter.delivery.webhooks import Outcome
 from jobmeter.model.alert import Notice
 
 LOOK_SECONDS = 0.5
+_STOP_LOOK_SECONDS = 0.02
 _GONE = Outcome(is_delivered=False, sentence="the config has no channel of this name any more")
 
 
@@ -36,6 +35,8 @@ class Courier:
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._stopping = threading.Event()
+        self._busy: set[str] = set()
+        """Channels that a message is under way through."""
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -49,6 +50,9 @@ class Courier:
         self._wake.set()
         if self._thread is not None:
             self._thread.join(seconds)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and self._is_busy():
+            time.sleep(_STOP_LOOK_SECONDS)
 
     def use(self, known: Mapping[str, Channel]) -> None:
         """Send through these channels from now on."""
@@ -73,6 +77,10 @@ class Courier:
         with self._lock:
             self._outbox.give_up(reason)
 
+    def _is_busy(self) -> bool:
+        with self._lock:
+            return bool(self._busy)
+
     def is_empty(self) -> bool:
         """Say whether nothing waits."""
         with self._lock:
@@ -83,19 +91,34 @@ class Courier:
         with self._lock:
             return self._outbox.kept()
 
-    def turn(self) -> int:
-        """Send what is due; give how many messages that were."""
+    def turn(self, *, wait: bool = True) -> int:
+        """Send what is due, every channel by itself; give how many messages that were."""
         with self._lock:
-            due = self._outbox.take_due(self._clock())
+            due = self._outbox.take_due(self._clock(), busy=self._busy)
+            self._busy |= {message.channel for message in due}
         if due:
             self._keep()
+        threads = [
+            threading.Thread(target=self._carry_out, args=(name, due), name=f"jobmeter-{name}", daemon=True)
+            for name in {message.channel for message in due}
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads if wait else ():
+            thread.join()
+        return len(due)
+
+    def _carry_out(self, name: str, due: Sequence[Message]) -> None:
         for message in due:
+            if message.channel != name:
+                continue
             outcome = self._send(message)
             with self._lock:
                 # jitter needs no secrecy
                 self._outbox.settle(message, outcome, self._clock(), chance=random.random())  # noqa: S311
             self._keep()
-        return len(due)
+        with self._lock:
+            self._busy.discard(name)
 
     def _send(self, message: Message) -> Outcome:
         channel = self._channels.get(message.channel)
@@ -105,6 +128,6 @@ class Courier:
 
     def _carry(self) -> None:
         while not self._stopping.is_set():
-            self.turn()
+            self.turn(wait=False)
             self._wake.wait(LOOK_SECONDS)
             self._wake.clear()

@@ -6,7 +6,7 @@ id stands for exactly these changes.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -116,11 +116,11 @@ class Outbox:
             for one in self._messages
         ]
 
-    def take_due(self, now: float) -> list[Message]:
+    def take_due(self, now: float, *, busy: Collection[str] = ()) -> list[Message]:
         """Take what is to be sent now, each counted as one attempt; a channel that had enough this hour waits."""
         taken = []
         for place, message in enumerate(self._messages):
-            if message.fate is not Fate.WAITING:
+            if message.fate is not Fate.WAITING or message.channel in busy:
                 continue
             # nothing ever waits longer than an hour: it seems so where the clock was set back
             due_at = min(message.due_at, now + HOUR_SECONDS)

@@ -36,9 +36,11 @@ RESOURCES = ("cpu", "gpu_memory", "gpu_util", "memory")
 METRIC = "metric."
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _LONGEST_NAME = 80
-_COMMON = frozenset(
-    ("kind", "where", "severity", "for", "clear_for", "repeat", "lasts", "channels", "enabled")
-)
+_COMMON = frozenset(("kind", "where", "severity", "channels", "enabled"))
+_LASTING = frozenset(("for", "clear_for", "repeat"))
+"""Of what goes on for a while."""
+_HAPPENING = frozenset(("lasts",))
+"""Of what happens and is over."""
 _WENT_WELL = frozenset((Cause.COMPLETED, Cause.INTERRUPTED))
 _SEED_KEYS = {
     seed.Kind.LOW_THROUGHPUT: metrics.TOKENS_PER_SECOND,
@@ -231,10 +233,10 @@ def _absence(_: _Reader) -> Absence:
 
 _FOR_SECONDS = {"absence": 120.0, "threshold": 60.0}
 _CONDITIONS: dict[str, tuple[frozenset[str], Callable[[_Reader], Condition]]] = {
-    "absence": (frozenset(), _absence),
-    "budget": (frozenset((*(one.value for one in Spent), "per", "window")), _budget),
-    "finding": (frozenset(("detector", "least")), _found),
-    "threshold": (frozenset(("key", "op", "value", "clear")), _threshold),
-    "told": (frozenset(("level",)), _told),
-    "verdict": (frozenset(("causes",)), _ended),
+    "absence": (_LASTING | _HAPPENING, _absence),
+    "budget": (frozenset((*(one.value for one in Spent), "per", "window")) | _LASTING | _HAPPENING, _budget),
+    "finding": (frozenset(("detector", "least")) | _LASTING | _HAPPENING, _found),
+    "threshold": (frozenset(("key", "op", "value", "clear")) | _LASTING, _threshold),
+    "told": (frozenset(("level",)) | _HAPPENING, _told),
+    "verdict": (frozenset(("causes",)) | _HAPPENING, _ended),
 }

@@ -97,6 +97,7 @@ class ServerAlerts:
         for one in changes:
             if one.change is keeping.Change.GONE:
                 self._drop(one.run_id)
+                self.records.forget(one.run_id)
 
     def start(self) -> None:
         """Begin to watch and to tell."""

@@ -2,8 +2,9 @@
 `alerts.toml`.
 
 A file that came with a project may say what to watch for, never where to send it: who checks out a repository must
-not post to its author. Such a file lies in a folder `.jobmeter`; what it says of channels is an error. A file with
-channels that another user could have written is refused.
+not post to its author. Only the system's file, the user's and the home's name channels, and the home's only where it
+is not a project's folder `.jobmeter`; from any other file that is an error. A file with channels that another user
+could have written is refused.
 """
 
 import ipaddress
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jobmeter.config import options
+from jobmeter.config import options, tables
 from jobmeter.delivery import notify, webhooks
 from jobmeter.delivery.channels import Channel
 from jobmeter.delivery.webhooks import Network, Webhook
@@ -53,6 +54,7 @@ def load(home: str, environ: Mapping[str, str], cwd: str, *, now: float) -> Aler
     rules = alert_rule_text.defaults()
     channels: dict[str, Channel] = {}
     files = []
+    trusted = {*tables.files(environ), os.path.join(home, FILE)}
     for path, table in _tables(home, environ, cwd):
         files.append(str(path))
         for name in table:
@@ -61,7 +63,7 @@ def load(home: str, environ: Mapping[str, str], cwd: str, *, now: float) -> Aler
         if table.get("defaults", True) is False:
             rules = {}
         if table.get("channels"):
-            _require_own(path)
+            _require_own(path, is_trusted=str(path) in trusted)
         channels |= {name: _channel(path, name, one) for name, one in _members(path, table, "channels")}
         for name, one in _members(path, table, "rules"):
             _take_rule(path, rules, name, one, now=now)
@@ -72,7 +74,10 @@ def load(home: str, environ: Mapping[str, str], cwd: str, *, now: float) -> Aler
 def stamps(home: str, environ: Mapping[str, str], cwd: str) -> list[tuple[str, int, int]]:
     """Give what changes when one of the files does."""
     found = []
-    for path in [*options.config_files(environ, cwd, None), os.path.join(home, FILE)]:
+    for path in [
+        *options.config_files(environ, cwd, environ.get("JOBMETER_CONFIG")),
+        os.path.join(home, FILE),
+    ]:
         try:
             status = os.stat(path)
         except OSError:
@@ -101,7 +106,7 @@ def _require_channels(rules: Mapping[str, Rule], channels: Mapping[str, Channel]
 
 
 def _tables(home: str, environ: Mapping[str, str], cwd: str) -> Iterator[tuple[Path, dict[str, object]]]:
-    for path in options.config_files(environ, cwd, None):
+    for path in options.config_files(environ, cwd, environ.get("JOBMETER_CONFIG")):
         table = _read(Path(path)).get(SECTION)
         if table is None:
             continue
@@ -129,11 +134,11 @@ def _members(path: Path, table: Mapping[str, object], name: str) -> Iterator[tup
     yield from found.items()
 
 
-def _require_own(path: Path) -> None:
+def _require_own(path: Path, *, is_trusted: bool) -> None:
     """Refuse channels that somebody else may have written."""
-    if PROJECT_FOLDER in (path.parent.name, path.resolve().parent.name):
+    if not is_trusted or PROJECT_FOLDER in (path.parent.name, path.resolve().parent.name):
         raise UsageError(
-            f"{path}: a project's file may not name channels",
+            f"{path}: only the files of the system, the user and a home of one's own may name channels",
             hint="write them in ~/.config/jobmeter/config.toml as [alerts.channels.NAME]",
         )
     status = path.stat()

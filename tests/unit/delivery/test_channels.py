@@ -229,6 +229,23 @@ def test_a_courier_works_in_a_thread_of_its_own(receiver: receivers.Receiver) ->
     assert courier.is_empty()
 
 
+def test_a_receiver_that_hangs_holds_up_its_own_channel_alone(receiver: receivers.Receiver) -> None:
+    with receivers.receiver() as stuck:
+        stuck.behaviour = "hang"
+        courier = Courier(
+            {"stuck": replace(hook(stuck), name="stuck"), "team": hook(receiver)}, None, keep=lambda: None
+        )
+        courier.start()
+        courier.add([(NOTICE, ["stuck", "team"])])
+        stuck.wait_for(1)
+        receiver.wait_for(1)
+        courier.add([(SOLVED, ["stuck", "team"])])
+        receiver.wait_for(2)
+        assert len(stuck.posted) == 1
+        stuck.released.set()
+        courier.stop(seconds=20)
+
+
 def test_a_channel_that_was_taken_out_of_the_config_delivers_nothing(receiver: receivers.Receiver) -> None:
     now = [0.0]
     courier = Courier({"team": hook(receiver)}, None, keep=lambda: None, clock=lambda: now[0])

@@ -149,6 +149,8 @@ def test_values_may_have_units(tmp_path: Path, key: str, value: str, expected: f
         ('[rules.r]\nkey = "memory"\nvalue = 5\nchannels = 3', "rule r: channels is no list of names"),
         ('[rules.r]\nkey = "memory"\nvalue = 5\nchannels = ["x"]', "rule r: no channel is called x"),
         ('[rules.r]\nkind = "weather"', "rule r: kind is weather"),
+        ('[rules.r]\nkind = "verdict"\nfor = "1m"', "rule r: unknown setting for"),
+        ('[rules.r]\nkey = "memory"\nvalue = 5\nlasts = "1m"', "rule r: unknown setting lasts"),
         ('[rules.r]\nkind = "finding"\ndetector = "nose"', "rule r: detector names nose"),
         ('[rules.r]\nkind = "budget"', "rule r: the budget is not one thing"),
         ('[rules.r]\nkind = "budget"\ngpu_hours = "3GiB"', "rule r: gpu_hours is no number"),
@@ -183,14 +185,24 @@ def test_the_nearest_file_wins_name_by_name(tmp_path: Path) -> None:
 
 def test_a_project_may_not_choose_where_messages_go(tmp_path: Path) -> None:
     found = refusal(tmp_path, project="[alerts.channels.evil]\nurl = 'https://evil.example/'\n")
-    assert found.endswith("a project's file may not name channels")
+    assert found.endswith("may name channels")
+
+
+def test_a_file_that_is_named_may_say_what_to_watch_for_but_not_whom_to_tell(tmp_path: Path) -> None:
+    named = tmp_path / "named.toml"
+    named.write_text('[alerts.rules.a]\nkind = "told"\n')
+    environ = {"JOBMETER_CONFIG": str(named), "XDG_CONFIG_HOME": str(tmp_path)}
+    assert "a" in alert_settings.load(str(tmp_path), environ, str(tmp_path), now=NOW).rules
+    named.write_text("[alerts.channels.evil]\nurl = 'https://evil.example/'\n")
+    with pytest.raises(UsageError, match="may name channels"):
+        alert_settings.load(str(tmp_path), environ, str(tmp_path), now=NOW)
 
 
 def test_a_home_that_came_with_a_project_may_not_either(tmp_path: Path) -> None:
     home = tmp_path / "checkout" / ".jobmeter"
     home.mkdir(parents=True)
     (home / "alerts.toml").write_text(HOOK)
-    with pytest.raises(UsageError, match="a project's file may not name channels"):
+    with pytest.raises(UsageError, match="may name channels"):
         alert_settings.load(str(home), {}, str(tmp_path), now=NOW)
 
 
@@ -199,7 +211,7 @@ def test_a_link_to_a_home_that_came_with_a_project_may_not_either(tmp_path: Path
     home.mkdir(parents=True)
     (home / "alerts.toml").write_text(HOOK)
     (tmp_path / "link").symlink_to(home)
-    with pytest.raises(UsageError, match="a project's file may not name channels"):
+    with pytest.raises(UsageError, match="may name channels"):
         alert_settings.load(str(tmp_path / "link"), {}, str(tmp_path), now=NOW)
 
 
