@@ -74,9 +74,9 @@ class Options:
         self.report_interval: float = max(_number(values["report_interval"]) or 10.0, self.sample_interval)
         self.stall_seconds: float = _number(values["stall_seconds"]) or 60.0
         self.server: str | None = _text(values["server"])
-        alerted = os.path.exists(os.path.join(runs_home, "alerts.toml"))
-        self.follow = self.server is not None or alerted or bool(values.get("follow"))
-        """Whether a process of its own follows the run while it lasts."""
+        told = os.path.exists(os.path.join(runs_home, "alerts.toml")) or bool(values.get("follow"))
+        self.follow: tuple[str, ...] = ("alerts",) * told + ("push",) * (self.server is not None)
+        """What a process of its own does for the run while it lasts; none is started where that is nothing."""
         tags = values["tag"]
         self.tags: dict[str, str] = tags if isinstance(tags, dict) else {}
 

@@ -50,12 +50,13 @@ TASKS: dict[str, str] = {
 
 
 def main(argv: Sequence[str]) -> int:
-    """Follow the run in the folder that is named."""
+    """Follow the run in the folder that is named, with the tasks that are named or with all."""
     followed = Followed(Path(argv[0]), dict(os.environ))
     control = _control()
     if not _has_begun(followed.folder, control):
         return 0
-    tasks = [task for module in TASKS.values() if (task := _begin(module, followed)) is not None]
+    asked = [TASKS[name] for name in argv[1:] or TASKS if name in TASKS]
+    tasks = [task for module in asked if (task := _begin(module, followed)) is not None]
     follow(tasks, lambda: _wait_for_end(control), patience_seconds=_patience(followed.environ))
     return 0
 

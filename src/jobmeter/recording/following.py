@@ -55,7 +55,7 @@ def start(options: "Options", folder: str | None) -> Follower | None:
     done, told = os.pipe2(os.O_CLOEXEC)
     environment = {**os.environ, **({"JOBMETER_SERVER": options.server} if options.server else {})}
     # in its own folder it would keep a file system from being unmounted
-    words = [sys.executable, "-P", "-c", _PROGRAM, _root(), os.path.abspath(folder)]
+    words = [sys.executable, "-P", "-c", _PROGRAM, _root(), os.path.abspath(folder), *options.follow]
     pid = os.fork()
     if pid == 0:
         try:

@@ -56,7 +56,7 @@ DEFAULTS: dict[str, object] = {
     "stall_seconds": 60.0,
     "on_memory": None,
     "server": None,
-    "follow": False,
+    "follow": (),
     "build_stats": None,
     "build_stats_interval": 60.0,
     "wait_for_children": False,
@@ -135,9 +135,9 @@ def test_the_users_file_may_name_a_server(clean: dict[str, str], tmp_path: Path)
     folder.mkdir(parents=True)
     (folder / "config.toml").write_text('[push]\nserver = "http://node1:8765"\nallow_plain_http = true\n')
     options, _ = parse(["true"], clean)
-    assert (options.server, options.follow) == ("http://node1:8765", True)
+    assert (options.server, options.follow) == ("http://node1:8765", ("push",))
     options, _ = parse(["--server", "off", "true"], clean)
-    assert (options.server, options.follow) == (None, False)
+    assert (options.server, options.follow) == (None, ())
 
 
 def test_a_projects_file_names_no_server(clean: dict[str, str], tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_projects_file_names_no_server(clean: dict[str, str], tmp_path: Path) 
     file = tmp_path / ".jobmeter" / "config.toml"
     file.write_text('server = "https://evil.example"\n[push]\nserver = "https://evil.example"\n')
     options, _ = parse(["--config", str(file), "true"], clean, tmp_path)
-    assert (options.server, options.follow) == (None, False)
+    assert (options.server, options.follow) == (None, ())
 
 
 @pytest.mark.parametrize(
