@@ -1,11 +1,14 @@
 """Real receivers of what is delivered: HTTP servers that accept, refuse, redirect, hang or drip."""
 
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,15 @@ class Receiver:
 
 
 @contextmanager
-def receiver() -> Iterator[Receiver]:
-    """Run a receiver on a free port of loopback."""
+def receiver(*, certificate: Path | None = None) -> Iterator[Receiver]:
+    """Run a receiver on a free port of loopback, with TLS where a certificate and its key are given."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(lambda: found))
-    found = Receiver(f"http://127.0.0.1:{server.server_address[1]}")
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    scheme = "http" if certificate is None else "https"
+    found = Receiver(f"{scheme}://127.0.0.1:{server.server_address[1]}")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -85,3 +93,16 @@ def _handler(found: Callable[[], Receiver]) -> type[BaseHTTPRequestHandler]:
             """Say nothing: the tests look at what was posted."""
 
     return Handler
+
+
+def certificate(folder: Path) -> Path:
+    """Make a certificate of this machine that nobody knows, its key in the same file."""
+    file = folder / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+         "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+         "-keyout", file, "-out", folder / "public.pem"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    file.write_bytes(file.read_bytes() + (folder / "public.pem").read_bytes())
+    return file

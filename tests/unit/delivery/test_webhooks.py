@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -166,6 +167,19 @@ def test_nobody_listens() -> None:
     assert outcome == Outcome(
         is_delivered=False, sentence="cannot connect: connection refused", may_retry=True
     )
+
+
+def test_a_certificate_that_nobody_knows_is_refused_and_a_known_one_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with receivers.receiver(certificate=receivers.certificate(tmp_path)) as found:
+        outcome = post(f"{found.url}/")
+        assert (outcome.is_delivered, outcome.sentence) == (False, "TLS failed: CERTIFICATE_VERIFY_FAILED")
+        assert found.posted == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "public.pem"))
+        assert post(f"{found.url}/").is_delivered
+        # the name is checked, not only that somebody signed it
+        assert post(found.url.replace("127.0.0.1", "127.0.0.2")).is_delivered is False
 
 
 def test_a_peer_that_speaks_no_tls() -> None:
