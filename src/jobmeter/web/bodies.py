@@ -6,6 +6,7 @@ import zlib
 
 from litestar.types import Receive
 
+_JSON = "application/json"
 _JSON_BYTES = 1 << 20
 """No JSON that this server takes is longer."""
 _NOT_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[^][{}"]+', re.DOTALL)
@@ -45,9 +46,15 @@ async def read(receive: Receive, length: int | None, most: int, seconds: float) 
 
 
 def check_json(body: bytes, content_type: str | None, depth: int) -> None:
-    """Refuse JSON that is too long or too deep, before anything parses it."""
-    if not body or content_type is None or "json" not in content_type.lower():
+    """Refuse what is no JSON, too long or too deep, before anything parses it.
+
+    The framework parses JSON whatever it is called, so what it is called does not excuse it.
+    """
+    if not body:
         return
+    kind = (content_type or _JSON).partition(";")[0].strip().lower()
+    if kind != _JSON and not kind.endswith("+json"):
+        raise BadBodyError(415, f"send {_JSON}")
     if len(body) > _JSON_BYTES:
         raise BadBodyError(413, f"JSON may have {_JSON_BYTES} bytes at most")
     level = 0

@@ -40,6 +40,8 @@ class _Uvicorn(uvicorn.Server):
 def serve(settings: ServerSettings, ready: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; `ready` is called with the URL once requests are answered."""
     logging.basicConfig(format="jobmeter: %(message)s", level=logging.WARNING)
+    # whoever sends garbage must not be able to fill the log
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     listener = binding.listen(settings)
     with listener, ThreadPoolExecutor(settings.threads, "jobmeter-request") as workers:
         set_asyncio_executor(workers)
