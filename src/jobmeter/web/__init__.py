@@ -15,6 +15,7 @@ ROUTES: dict[str, str] = {
     "logs": "jobmeter.web.api_logs",
     "metrics": "jobmeter.web.api_metrics",
     "misc": "jobmeter.web.api_misc",
+    "page": "jobmeter.web.page",
     "pages": "jobmeter.web.pages",
     "runs": "jobmeter.web.api_runs",
     "seeds": "jobmeter.web.api_seeds",

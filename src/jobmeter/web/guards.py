@@ -29,10 +29,8 @@ from litestar.types import (
 
 from jobmeter.service import access, binding
 from jobmeter.service.serving import Server
-from jobmeter.web import bodies, problems, rates
+from jobmeter.web import bodies, page, problems, rates
 
-OPEN = frozenset((("GET", "/"), ("GET", "/health")))
-"""All that is answered without a token: the page's shell, which holds no data, and a sign of life."""
 _FREE_OF_ORIGIN = frozenset(("GET", "HEAD"))
 """Methods that change nothing, which a page of another site may therefore cause."""
 _BODY_SECONDS = 60.0
@@ -152,7 +150,7 @@ class Gate:
         _check_path(head.path)
         principal = self._principal(head)
         self._check_rate(head, principal)
-        if principal is not access.NOBODY or (head.method, head.path) in OPEN:
+        if principal is not access.NOBODY or is_open(head.method, head.path):
             return principal
         if self._settings.metrics_open and (head.method, head.path) == ("GET", "/metrics"):
             return _ANYONE
@@ -210,13 +208,18 @@ class Gate:
         return wanted
 
 
+def is_open(method: str, path: str) -> bool:
+    """Name all that is answered without a token: the page, which holds no data, and a sign of life."""
+    return method == "GET" and (path == "/health" or page.is_part(path))
+
+
 def require_scope(
     connection: ASGIConnection[BaseRouteHandler, object, object, State], handler: BaseRouteHandler
 ) -> None:
     """Refuse who lacks what the route needs."""
     scope: Mapping[str, object] = {**connection.scope}
     principal = scope["jobmeter"]
-    if (scope["method"], scope["path"]) in OPEN:
+    if is_open(str(scope["method"]), str(scope["path"])):
         return
     needed = access.Scope(handler.opt.get("needs", "admin"))
     if not isinstance(principal, access.Principal) or not principal.may(needed):

@@ -1,4 +1,4 @@
-"""What is no API: the page's shell, a sign of life, the API's own description."""
+"""What is no API: a sign of life, and the API's own description."""
 
 from dataclasses import dataclass
 from html import escape
@@ -8,7 +8,7 @@ from litestar.datastructures import State
 
 import jobmeter
 from jobmeter.service.serving import Server
-from jobmeter.web import api_document
+from jobmeter.web import api_document, page
 
 _READ = {"needs": "read"}
 
@@ -30,14 +30,6 @@ def health(state: State) -> Life:
     return Life("ok" if known.alive and known.trouble is None else "degraded", jobmeter.__version__)
 
 
-@get("/", media_type=MediaType.HTML, include_in_schema=False, sync_to_thread=False)
-def shell() -> str:
-    """Give the page's shell; it holds no data."""
-    return _page(
-        "jobmeter", "<p>The API is described at <code>/docs</code> and <code>/openapi.json</code>.</p>"
-    )
-
-
 @get("/openapi.json", opt=_READ, include_in_schema=False, sync_to_thread=False)
 def openapi(request: Request[object, object, State]) -> dict[str, object]:
     """Give the description of the API."""
@@ -56,14 +48,7 @@ def docs(request: Request[object, object, State]) -> str:
         if isinstance(operation, dict)
     )
     table = f"<table><tr><th>Method</th><th>Path</th><th></th></tr>{rows}</table>"
-    return _page("jobmeter API", f'<p>In full: <a href="/openapi.json">/openapi.json</a></p>{table}')
+    return page.document("jobmeter API", f'<p>In full: <a href="/openapi.json">/openapi.json</a></p>{table}')
 
 
-def _page(title: str, body: str) -> str:
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title></head>'
-        f"<body><h1>{escape(title)}</h1>{body}</body></html>"
-    )
-
-
-ROUTES = [health, shell, openapi, docs]
+ROUTES = [health, openapi, docs]
