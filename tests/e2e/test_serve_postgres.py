@@ -1,0 +1,79 @@
+"""`jobmeter serve` over PostgreSQL: two homes, two servers, one database."""
+
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from support import commands, folders, postgres
+from support.server import Served, serving
+
+FIRST, SECOND = "20261115T095001Z-7f3a9c", "20261116T095001Z-aaaaaa"
+
+
+@pytest.fixture
+def database() -> Iterator[str]:
+    with postgres.database() as url:
+        yield url
+
+
+def await_runs(served: Served, expected: list[str]) -> list[dict[str, object]]:
+    """Ask until a server lists these runs."""
+    deadline = time.monotonic() + 30
+    while True:
+        found: list[dict[str, object]] = served.client.get("/api/v1/runs?sort=id").json()["runs"]
+        if [run["run_id"] for run in found] == expected:
+            return found
+        assert time.monotonic() < deadline, found
+        time.sleep(0.05)
+
+
+def answer(served: Served, path: str) -> httpx.Response:
+    found = served.client.get(path)
+    assert found.status_code == 200, found.text
+    return found
+
+
+def test_two_servers_of_one_database_list_and_draw_the_runs_of_both_homes(
+    tmp_path: Path, database: str
+) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    folders.write_run(one, run_id=FIRST, seconds=700)
+    folders.write_run(other, run_id=SECOND, seconds=700)
+    env = {"JOBMETER_DATABASE": database}
+    with serving(one, env=env) as first, serving(other, env=env) as second:
+        assert await_runs(first, [FIRST, SECOND]) == await_runs(second, [FIRST, SECOND])
+        for path in (
+            f"/api/v1/runs/{SECOND}",
+            f"/api/v1/runs/{SECOND}/series?keys=wait_cputime&points=50",
+            f"/api/v1/runs/{SECOND}/processes",
+            "/api/v1/runs/facets?names=status,host",
+        ):
+            assert answer(first, path).json() == answer(second, path).json()
+        assert [line for line in first.complaints + second.complaints if "Ctrl-C" not in line] == []
+
+
+def refused(home: Path, *arguments: str, **env: str) -> str:
+    """Give what a server says that does not start."""
+    done = subprocess.run(
+        [*commands.COMMAND, "serve", "--no-browser", "--port", "0", *arguments],
+        env=commands.environment(home, **env),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    return done.stderr
+
+
+def test_a_password_is_neither_taken_from_the_command_line_nor_told(tmp_path: Path) -> None:
+    hidden = "hunter2secret"
+    url = f"postgresql://ann:{hidden}@127.0.0.1:1/jobs"
+    told = refused(tmp_path, "--database", url)
+    assert "everybody on this machine can read the password in --database" in told
+    unreachable = refused(tmp_path, JOBMETER_DATABASE=url)
+    assert "cannot connect to the database jobs at 127.0.0.1:1: connection refused" in unreachable
+    assert hidden not in told + unreachable
