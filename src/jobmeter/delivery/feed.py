@@ -93,7 +93,8 @@ class Feed:
         return Slice(
             run=run,
             until=until,
-            points=[*made, *steps, *look.states(), *look.facts(until.usage_ms)],
+            # what is known of the run is of now, not of a backlog
+            points=[*made, *steps, *look.states(), *(() if more else look.facts(until.usage_ms))],
             too_old=look.too_old,
             more=more,
             over=look.over(store) if ended and wanted.takes(until.usage_ms) else (),

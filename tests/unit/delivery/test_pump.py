@@ -61,6 +61,8 @@ def test_every_sample_of_the_store_is_handed_over_with_its_own_time(tmp_path: Pa
         assert begun[1] == 0.0
         assert 990 < deltas[0][0] - begun[0] < 1010
     assert len(outlet.batches) > 3
+    # its state is of its end, not of what came before
+    assert [value for _, value in points["jobmeter_run_state", "state=completed"]] == [1]
 
 
 def test_a_run_that_goes_on_is_handed_over_once_however_often_one_looks(tmp_path: Path) -> None:
