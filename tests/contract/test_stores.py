@@ -385,3 +385,24 @@ def test_the_key_of_a_run_can_change(store: Store) -> None:
     store.append(batch(job_key="before"))
     store.append(batch(job_key="after"))
     assert (store.of_key("before"), store.of_key("after")) == ([], [RUN_ID])
+
+
+@pytest.mark.parametrize("count", [5, 700])
+def test_names_that_a_database_cannot_hold_are_kept_readable(store: Store, count: int) -> None:
+    odd = "a_\0x\udce9"
+    run = dataclasses.replace(make_run(), job_id="job\0\ud800")
+    windows = [at(n, {(odd, ""): n, ("nvml_util", "GPU\0"): n}, a=(n - 1.0, float(n))) for n in range(count)]
+    told = batch(
+        run,
+        windows=windows,
+        events=[Event(timestamp=1.0, type="odd\0")],
+        fields={"name": "n\0", "tag.k\0": "v\0"},
+        job_key="key\0",
+    )
+    assert store.append(told)
+    assert store.of_job("job\0\ud800") == [RUN_ID]
+    assert [(series.key, series.instance, len(series.values)) for series in store.series(RUN_ID)] == [
+        ("a_\\x00x\\udce9", "", count),
+        ("nvml_util", "GPU\\x00", count),
+    ]
+    assert [event.type for event in store.events(RUN_ID)] == ["odd\0"]

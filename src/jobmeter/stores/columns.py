@@ -40,7 +40,7 @@ def split(windows: Iterable[Window]) -> tuple[list[Window], list[Window]]:
         if list(found.values) != names:
             names = list(found.values)
             shape = _shape(names)
-        window = found if shape.ascii else cleaned(found)
+        window = found if shape.plain else cleaned(found)
         if not shape.some_instance:
             job.append(window)
         elif not shape.some_job:
@@ -57,13 +57,15 @@ class _Shape:
 
     some_job: bool
     some_instance: bool
-    ascii: bool
+    plain: bool
 
 
 def _shape(names: Sequence[Name]) -> _Shape:
     held = [bool(instance) for _, instance in names]
     return _Shape(
-        not all(held), any(held), all(key.isascii() and instance.isascii() for key, instance in names)
+        not all(held),
+        any(held),
+        all(documents.is_plain(key) and documents.is_plain(instance) for key, instance in names),
     )
 
 

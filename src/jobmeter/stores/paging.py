@@ -122,7 +122,7 @@ def short(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    return text if text.isascii() and "\0" not in text else documents.clean(text)
+    return text if documents.is_plain(text) else documents.clean(text)
 
 
 def cleaned(where: Filter | None) -> Filter | None:

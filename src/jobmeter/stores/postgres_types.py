@@ -19,17 +19,17 @@ Number = int | float
 
 class _TextDumper(string.StrDumper):
     def dump(self, obj: str) -> "Buffer | None":
-        return super().dump(obj if is_plain(obj) else documents.clean(obj))
+        return super().dump(obj if documents.is_plain(obj) else documents.clean(obj))
 
 
 class _BinaryTextDumper(string.StrBinaryDumper):
     def dump(self, obj: str) -> "Buffer | None":
-        return super().dump(obj if is_plain(obj) else documents.clean(obj))
+        return super().dump(obj if documents.is_plain(obj) else documents.clean(obj))
 
 
 class _UntypedTextDumper(string.StrDumperUnknown):
     def dump(self, obj: str) -> "Buffer | None":
-        return super().dump(obj if is_plain(obj) else documents.clean(obj))
+        return super().dump(obj if documents.is_plain(obj) else documents.clean(obj))
 
 
 class _NumberLoader(adapt.Loader):
@@ -44,11 +44,6 @@ def register(context: "AdaptContext") -> None:
     for dumper in (_BinaryTextDumper, _TextDumper, _UntypedTextDumper):
         context.adapters.register_dumper(str, dumper)
     context.adapters.register_loader("numeric", _NumberLoader)
-
-
-def is_plain(text: str) -> bool:
-    """Tell text that needs no cleaning, which is nearly all."""
-    return text.isascii() and "\0" not in text
 
 
 def numeric(value: Number) -> str:
