@@ -439,3 +439,19 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
         "jobmeter: the package uvicorn is missing",
         "hint: install it: pip install 'jobmeter[server]'",
     ]
+
+
+def test_a_server_that_was_killed_is_followed_by_one_that_goes_on(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    folders.write_run(home, seconds=2)
+    made = commands.jobmeter(home, "token", "create", "reader").text.strip()
+    with serving(home) as killed:
+        token = killed.token
+        killed.process.kill()
+        killed.process.wait()
+    assert (home / "server.json").exists()  # nobody could take it away
+    told = commands.jobmeter(home, "ui", "--no-browser")
+    assert told.complaint.startswith("jobmeter: no server answers at http://127.0.0.1:")
+    with serving(home) as served, served.stranger(headers={"authorization": f"Bearer {made}"}) as reader:
+        assert served.token == token
+        assert reader.get(f"/api/v1/runs/{folders.RUN_ID}").json()["status"] == "completed"
