@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from jobmeter.model.steps import packed
 from jobmeter.model.view import Series, Window
-from jobmeter.stores import Statistics, arrays, coarse, codec, columns, figures, seen, tails
+from jobmeter.stores import Statistics, arrays, coarse, codec, columns, figures, packing, seen, tails
 from jobmeter.stores.pointtables import Chunk, ChunkRow, PointTables
 
 JOB = ""
@@ -27,8 +27,11 @@ EVERYTHING = (-math.inf, math.inf)
 class PointWriter:
     """Adds the windows of one run, inside the caller's transaction."""
 
-    def __init__(self, tables: PointTables, counters: Collection[str] = ()) -> None:
+    def __init__(
+        self, tables: PointTables, counters: Collection[str] = (), packer: packing.Packer | None = None
+    ) -> None:
         self._tables = tables
+        self._packer = packing.Packer() if packer is None else packer
         self._counters = counters
         """Keys of which a rate will be asked."""
 
@@ -101,20 +104,35 @@ class PointWriter:
             if places not in times:
                 moments = columns.times(block, places)
                 times[places] = _Axis(len(axes), min(moments), max(moments))
-                axes.append(codec.encode(moments))
+                axes.append(self._packer.encode(moments))
             if (source, places) not in spans:
                 covered = columns.spans(block, source, places)
                 spans[source, places] = None if covered is None else _Spans(len(axes), covered)
-                axes += [] if covered is None else [codec.encode(covered)]
-            chunk = _chunk(column, times[places], spans[source, places])
-            chunks.append(self._with_figures(chunk, column, spans[source, places]))
+                axes += [] if covered is None else [self._packer.encode(covered)]
+            chunks.append(self._chunk(column, times[places], spans[source, places]))
         if chunks:
             self._tables.store(axes, chunks)
 
-    def _with_figures(self, chunk: Chunk, column: columns.Column, spans: "_Spans | None") -> Chunk:
-        if spans is None or column.name[0] not in self._counters:
-            return chunk
-        return chunk._replace(figures=figures.pack_rate(coarse.rate(column.values, spans.seconds)))
+    def _chunk(self, column: columns.Column, times: "_Axis", spans: "_Spans | None") -> Chunk:
+        found = columns.statistics(column.values)
+        is_rate = spans is not None and column.name[0] in self._counters
+        return Chunk(
+            name=column.name,
+            t0=times.t0,
+            t1=times.t1,
+            n=len(column.values),
+            measured=found.n,
+            low=_storable(found.low),
+            high=_storable(found.high),
+            total=_storable(found.total),
+            last=_storable(found.last),
+            times=times.place,
+            spans=None if spans is None else spans.place,
+            blob=self._packer.encode(column.values),
+            figures=figures.pack_rate(coarse.rate(column.values, spans.seconds))
+            if spans and is_rate
+            else None,
+        )
 
 
 class _Spans(NamedTuple):
@@ -130,24 +148,6 @@ class _Axis(NamedTuple):
     place: int
     t0: float
     t1: float
-
-
-def _chunk(column: columns.Column, times: _Axis, spans: _Spans | None) -> Chunk:
-    found = columns.statistics(column.values)
-    return Chunk(
-        name=column.name,
-        t0=times.t0,
-        t1=times.t1,
-        n=len(column.values),
-        measured=found.n,
-        low=_storable(found.low),
-        high=_storable(found.high),
-        total=_storable(found.total),
-        last=_storable(found.last),
-        times=times.place,
-        spans=None if spans is None else spans.place,
-        blob=codec.encode(column.values),
-    )
 
 
 def _storable(value: codec.Number) -> codec.Number:

@@ -38,6 +38,7 @@ from jobmeter.stores import (
     listed,
     lists,
     migrate,
+    packing,
     paging,
     points,
     rows,
@@ -77,6 +78,7 @@ class SqliteStore:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._packer = packing.Packer()
         with self._guard():
             self._connection = files.connect(path)
         self._newer = migrate.is_newer(self._connection)
@@ -160,12 +162,17 @@ class SqliteStore:
                 job, instances, final=batch.final
             )
             steps = stepcolumns.streams(batch.steps)
-            stepchunks.StepWriter(self._steps(run_id)).add(steps, final=batch.final)
+            stepchunks.StepWriter(self._steps(run_id), self._packer).add(steps, final=batch.final)
             self._connection.executemany(
                 statements.SOURCE_PUT,
                 [(run_id, file, at.offset, at.bad_lines, at.state) for file, at in batch.until.items()],
             )
         return True
+
+    def _add_points(self, batch: Batch, job: list[Window], instances: list[Window]) -> None:
+        counters = coarse.counters(batch.run)
+        writer = points.PointWriter(self._points(batch.run.run_id), counters, self._packer)
+        writer.add(job, instances, final=batch.final)
 
     def _put_run(self, batch: Batch) -> None:
         run, known = batch.run, paging.tidied(batch.fields)

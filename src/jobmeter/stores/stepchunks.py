@@ -5,7 +5,7 @@ and one that grew with the run answer alike. Where rows lie is the back end's.
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -17,6 +17,7 @@ from jobmeter.stores import (
     arrays,
     codec,
     figures,
+    packing,
     stepcolumns,
     steptails,
 )
@@ -165,8 +166,9 @@ def waiting(tables: StepTables, stream_id: int) -> list[Step]:
 class StepWriter:
     """Adds the steps of one run, inside the caller's transaction."""
 
-    def __init__(self, tables: StepTables) -> None:
+    def __init__(self, tables: StepTables, packer: packing.Packer | None = None) -> None:
         self._tables = tables
+        self._packer = packing.Packer() if packer is None else packer
 
     def add(self, new: dict[Stream, list[Step]], *, final: bool) -> None:
         """Take new steps in; the last call seals what is worth it."""
@@ -207,8 +209,9 @@ class StepWriter:
         steps, times = [row.step for row in block], stepcolumns.times(block)
         ends = (steps[0], steps[-1], min(steps), max(steps))
         pace = stepcolumns.pace(steps, times)
-        blobs = (codec.encode(steps), None if times is None else codec.encode(times))
-        chunks = [_chunk(name, column, steps) for name, column in stepcolumns.columns(block).items()]
+        encode = self._packer.encode
+        blobs = (encode(steps), None if times is None else encode(times))
+        chunks = [_chunk(name, column, steps, encode) for name, column in stepcolumns.columns(block).items()]
         self._tables.store(stream_id, Block(len(block), *ends, pace, *blobs), chunks)
 
 
@@ -226,7 +229,9 @@ def _ends(steps: Sequence[Step]) -> Iterator[int]:
             begin, cells = place, 0
 
 
-def _chunk(metric: str, column: Column, steps: Sequence[int]) -> MetricChunk:
+def _chunk(
+    metric: str, column: Column, steps: Sequence[int], encode: Callable[[Sequence[Number]], bytes]
+) -> MetricChunk:
     found = stepcolumns.statistics(column.values)
     return MetricChunk(
         metric=metric,
@@ -236,8 +241,8 @@ def _chunk(metric: str, column: Column, steps: Sequence[int]) -> MetricChunk:
         high=_storable(found.high),
         first=_storable(found.first),
         last=_storable(found.last),
-        places=None if column.rows is None else codec.encode(column.rows),
-        blob=codec.encode(column.values),
+        places=None if column.rows is None else encode(column.rows),
+        blob=encode(column.values),
         figures=figures.pack_parts(steps, column),
     )
 
