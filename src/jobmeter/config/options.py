@@ -349,12 +349,10 @@ def _following(path: str, table: dict[str, object], environ: "Mapping[str, str]"
 
 
 def _require_private(values: "Mapping[str, Setting]", environ: "Mapping[str, str]") -> None:
-    server = values["server"]
-    if not isinstance(server, str):
-        return
-    from jobmeter.config import receivers
+    if isinstance(values["server"], str):
+        from jobmeter.config import receivers
 
-    receivers.require_private(server, environ, allowed=bool(values.get("allow_plain_http")))
+        receivers.require_private(values["server"], environ, allowed=bool(values.get("allow_plain_http")))
 
 
 def _settings(path: str, table: dict[str, object]) -> "dict[str, Setting]":
