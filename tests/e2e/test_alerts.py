@@ -96,6 +96,18 @@ def test_what_the_job_itself_says_reaches_people(home: Home, receiver: receivers
     assert (alert["rule"], alert["sentence"]) == ("told", "bad batch: loss is 1e9")
 
 
+def test_the_user_s_own_settings_count_for_every_home(home: Home, receiver: receivers.Receiver) -> None:
+    settings = home.path / "no-config" / "jobmeter" / "config.toml"  # where the home of a test looks
+    settings.parent.mkdir(parents=True)
+    settings.write_text(
+        f'[alerts.channels.hook]\nurl = "{receiver.url}/"\nallow = ["127.0.0.0/8"]\ngroup = "0.05s"\n'
+        '[alerts.rules.failed]\nkind = "verdict"\n'
+    )
+    assert home.run("-q", "--", "false").code == 1
+    wait_for(lambda: told(receiver), seconds=30)
+    assert told(receiver) == [("firing", "failed")]
+
+
 def test_rules_that_cannot_be_never_touch_the_job(home: Home) -> None:
     home.path.mkdir()
     (home.path / "alerts.toml").write_text("[rules.r]\nkind = 'weather'\n")

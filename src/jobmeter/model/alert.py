@@ -357,7 +357,7 @@ class RunBook:
     """When the evaluator first found nothing new; None where the last look brought something."""
     steps: dict[str, int] = field(default_factory=dict)
     """By rank and source: how many steps were looked at."""
-    words: int = 0
-    """How many events were looked at."""
+    words: dict[str, int] = field(default_factory=dict)
+    """By file of events: how far it was looked at."""
     is_done: bool = False
     """The run ended and was looked at for the last time."""

@@ -6,6 +6,7 @@ measured gives no sign, so that nothing fires or resolves by it.
 """
 
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from jobmeter.model.measurement import GPU_TOOLS, Kind, Measurement, Unit
 from jobmeter.model.report import Finding, Report
 from jobmeter.model.run import Run
 from jobmeter.model.view import Event, Window
-from jobmeter.runfolder import lines, tailer
+from jobmeter.runfolder import lines, sdkfiles, tailer
 from jobmeter.service import alert_rule_text, step_summary
 from jobmeter.stores import StepStatistics
 
@@ -54,6 +55,18 @@ def samples(folder: Path, offset: int, *, closed: bool) -> Samples:
         if end - offset > MOST_BYTES:
             return Samples(windows, end, is_all=False)
     return Samples(windows, end, is_all=True)
+
+
+def words(folder: Path, seen: Mapping[str, int], *, closed: bool) -> tuple[list[Event], dict[str, int]]:
+    """Read what was told since, file by file, and how far that is."""
+    found: list[Event] = []
+    ends = dict(seen)
+    for name in sdkfiles.names(os.listdir(folder), sdkfiles.EVENTS):
+        mapped = sdkfiles.is_mapped(name)
+        for piece in tailer.pieces(folder, name, seen.get(name, 0), closed=closed, mapped=mapped):
+            found += [event for line in piece.lines if (event := lines.event(line)) is not None]
+            ends[name] = piece.end
+    return found, ends
 
 
 def beginning(folder: Path) -> int:

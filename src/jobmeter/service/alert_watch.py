@@ -64,6 +64,7 @@ class _News:
     samples: alert_signs.Samples
     steps: list[StepStatistics]
     events: list[Event]
+    words: dict[str, int]
     report: Report | None
     done: bool
     """The run is over and all of it was read."""
@@ -132,7 +133,7 @@ class Watcher:
             offset=end,
             quiet_since=None if end > book.offset else book.quiet_since or scene.now,
             steps={alert_signs.writer_of(one): one.count for one in step_summary.best_first(news.steps)},
-            words=max(book.words, len(news.events)),
+            words=news.words,
             is_done=news.done,
         ), looking.changes
 
@@ -142,10 +143,14 @@ class Watcher:
         done = over and found.is_all
         asks_steps = scene.run.steps is not None and any(map(alert_signs.is_metric, rules))
         asks_words = any(isinstance(rule.condition, Told) for rule in rules)
+        events, words = (
+            alert_signs.words(scene.folder, book.words, closed=done) if asks_words else ([], book.words)
+        )
         return _News(
             samples=found,
             steps=scene.store.step_statistics(run_id) if asks_steps else [],
-            events=scene.store.events(run_id) if asks_words else [],
+            events=events,
+            words=words,
             report=self._report(scene, rules, over=done),
             done=done,
         )
@@ -168,7 +173,7 @@ class Watcher:
             case Absence():
                 yield from _absence(run, book, now, grew=news.samples.end > book.offset)
             case Told() as condition:
-                yield from alert_signs.of_words(condition, run, news.events[book.words :])
+                yield from alert_signs.of_words(condition, run, news.events)
             case Found() as condition:
                 if news.report is not None:
                     yield from alert_signs.of_findings(
