@@ -3,8 +3,9 @@
 import json
 import os
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -38,13 +39,16 @@ def victoria(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetricServer]
         yield running
 
 
+def stored_values(values: Sequence[float], *, is_counter: bool) -> list[float]:
+    return [round(total, 6) for total in accumulate(values)] if is_counter else list(values)
+
+
 def stored(store: Store, run_id: str, key: str) -> Pairs:
     """Take a series out of the store as it should arrive: gauges as they are, counters added up."""
     run = store.run(run_id)
     assert run is not None
     one = store.series(run_id, {key}, counters={key})[0]
-    is_counter = run.definitions[key].kind is Kind.COUNTER
-    values = [round(total, 6) for total in accumulate(one.values)] if is_counter else list(one.values)
+    values = stored_values(one.values, is_counter=run.definitions[key].kind is Kind.COUNTER)
     return [(round(moment * 1000), value) for moment, value in zip(one.times, values, strict=True)]
 
 
@@ -294,6 +298,41 @@ def test_a_server_writes_by_itself_and_says_how_that_goes(scraped: Scraped) -> N
     assert float(sent[0].rsplit(" ", 1)[1]) > 150 * 30
 
 
+def test_a_run_that_is_recorded_meanwhile_arrives_whole(scraped: Scraped, tmp_path: Path) -> None:
+    busy = "import time; t = time.time() + 1.5\nwhile time.time() < t: bytearray(1 << 20)"
+    done = commands.jobmeter(
+        scraped.served.home, "run", "-q", "--sample-interval", "0.1", "--", sys.executable, "-c", busy
+    )
+    assert done.code == 0
+    with index.open_index(scraped.served.home, path=tmp_path / "own.db") as opened:
+        opened.refresh()
+        store = opened.ask(lambda store: store)
+        run = store.run(store.briefs(limit=1)[0].run_id)
+        assert run is not None
+        mine = f'run_id="{run.run_id}"'
+        metricservers.wait_until(lambda: scraped.receiver.exported(f"jobmeter_run_exit_code{{{mine}}}"))
+        arrived = scraped.receiver.exported(f"{{{mine}}}")
+        named = {
+            (dict(labels)["__name__"], dict(labels).get("device")): points
+            for labels, points in arrived.items()
+        }
+        compared = 0
+        for one in store.series(run.run_id):
+            definition = run.definitions.get(one.key)
+            family = None if definition is None else metric_names.family_of(definition)
+            if definition is None or family is None or definition.kind is Kind.LABEL:
+                continue
+            real = [pair for pair in named[family.sample_name, one.instance or None] if pair[1] == pair[1]]
+            expected = stored_values(one.values, is_counter=definition.kind is Kind.COUNTER)
+            # it keeps 15 digits or so
+            assert [value for _, value in real][-len(expected) :] == pytest.approx(expected, rel=1e-12), (
+                one.key
+            )
+            assert [moment for moment, _ in real][-len(expected) :] == [round(t * 1000) for t in one.times]
+            compared += len(expected)
+    assert compared > 200
+
+
 def test_every_picture_of_the_dashboard_has_something_to_show(scraped: Scraped, tmp_path: Path) -> None:
     dashboard = json.loads(commands.jobmeter(tmp_path, "grafana").text)
     asked = 0
@@ -347,12 +386,18 @@ def test_promtool_finds_nothing_wrong_with_the_page(scraped: Scraped) -> None:
     assert checked.returncode == 0
 
 
-def test_a_stranger_is_not_scraped_unless_the_page_was_opened(scraped: Scraped, tmp_path: Path) -> None:
+def test_a_stranger_sees_the_page_only_where_it_was_opened(scraped: Scraped, tmp_path: Path) -> None:
     with scraped.served.stranger() as stranger:
         assert stranger.get("/metrics").status_code == 401
     with server.serving(tmp_path / "home", "--metrics-open") as served, served.stranger() as stranger:
-        answer = stranger.get("/metrics", headers={"accept": "application/openmetrics-text; version=1.0.0"})
-        assert answer.status_code == 200
-        assert answer.headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
-        assert answer.text.endswith("# EOF\n")
+        assert stranger.get("/metrics").status_code == 200
         assert stranger.get("/api/v1/runs").status_code == 401
+
+
+def test_openmetrics_is_given_to_those_who_accept_it(scraped: Scraped) -> None:
+    accept = "application/openmetrics-text; version=1.0.0, text/plain; q=0.5"
+    answer = scraped.served.client.get("/metrics", headers={"accept": accept})
+    assert answer.headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    assert answer.text.endswith("# EOF\n")
+    plain = scraped.served.client.get("/metrics", headers={"accept": "*/*"})
+    assert plain.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
