@@ -30,6 +30,12 @@ _RUN = {
 _VERDICT = {"cause": "completed", "sentence": "the job completed", "confidence": 0.99, "evidence": []}
 
 BODIES: dict[str, Any] = {
+    "addSilence": {
+        "where": "project=llm",
+        "seconds": 7200,
+        "rules": ["memory-high"],
+        "comment": "moving disks",
+    },
     "applyAdvice": {"config": "train:\n  num_workers: 2\n", "format": "yaml", "only": ["num_workers"]},
     "changeRun": {"name": "baseline", "tags": {"team": "vision", "draft": None}, "note": "the one to beat"},
 }
@@ -232,6 +238,22 @@ ANSWERS: dict[str, Any] = {
         "average_throughput_samples_per_sec": 4.1,
         "top_performing_jobs": [{"job_id": "xyz789", "throughput": 5.2, "duration": 2800.0}],
         "resource_trends": {"average_gpu_utilization": 96.2, "average_peak_memory_mb": 17800.0},
+    },
+    "listAlerts": {
+        "alerts": [
+            {
+                "rule": "memory-high",
+                "run_id": RUN_ID,
+                "state": "firing",
+                "severity": "critical",
+                "sentence": "cgroup_mem_unreclaimable is 9.5 GiB, the threshold is above 9 GiB (90 % of its limit)",
+                "value": 10200547328.0,
+                "since": "2026-11-15T09:50:31.123Z",
+                "fired_at": "2026-11-15T09:51:31.123Z",
+            }
+        ],
+        "history": [],
+        "undelivered": [],
     },
     "listBin": {"runs": [{"run_id": RUN_ID, "removed_at": "2026-11-16T08:00:00.000Z", "disk_bytes": 35704}]},
     "listEvents": {
