@@ -29,7 +29,7 @@ const options = {
 
 function named(path, bytes) {
   const ending = path.slice(path.lastIndexOf("."));
-  return `app-${createHash("sha256").update(bytes).digest("hex").slice(0, 10)}${ending}`;
+  return `${path.endsWith(".svg") ? "icon" : "app"}-${createHash("sha256").update(bytes).digest("hex").slice(0, 10)}${ending}`;
 }
 
 function licences(metafile) {
@@ -61,7 +61,10 @@ function write(result) {
     writeFileSync(join(target, name), file.contents);
     zipped += gzipSync(file.contents).length;
   }
+  const icon = readFileSync(join(here, "icon.svg"));
+  writeFileSync(join(target, named("icon.svg", icon)), icon);
   const page = readFileSync(join(here, "index.html"), "utf8")
+    .replace("icon.svg", `/assets/${named("icon.svg", icon)}`)
     .replace("app.css", `/assets/${names.css}`)
     .replace("app.js", `/assets/${names.js}`);
   writeFileSync(join(target, "index.html"), page);

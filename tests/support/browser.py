@@ -1,0 +1,65 @@
+"""A browser's tab on a server of ours."""
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import ConsoleMessage, Page, Request
+
+from support.server import Served
+
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+"""As root in a closed network: otherwise Chromium looks for its maker's hosts."""
+_AXE = Path(__file__).resolve().parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+class Tab:
+    """A page, what it complained of, and whom it asked besides its server."""
+
+    def __init__(self, page: Page, served: Served) -> None:
+        self.page = page
+        self.served = served
+        self.complaints: list[str] = []
+        self.strangers: list[str] = []
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", self._request)
+
+    def open(self, path: str = "/", *, token: str | None = None) -> Page:
+        """Open an address of the page by a link that carries the token."""
+        self.page.goto(f"{self.served.url}{path}#token={token or self.served.token}")
+        return self.page
+
+    def run_id(self, name: str) -> str:
+        """Look up a run by its name."""
+        found: list[dict[str, Any]] = self.served.client.get(
+            "/api/v1/runs", params={"q": f"name={name}"}
+        ).json()["runs"]
+        return str(found[0]["run_id"])
+
+    def violations(self) -> list[str]:
+        """Name what axe finds serious or critical on what is shown."""
+        # evaluated by the debug protocol: the page's own policy lets no foreign script in
+        self.page.evaluate(_AXE.read_text())
+        found: dict[str, Any] = self.page.evaluate("() => axe.run()")
+        return [
+            f"{one['id']}: {node['html'][:120]}"
+            for one in found["violations"]
+            if one["impact"] in ("serious", "critical")
+            for node in one["nodes"]
+        ]
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def _request(self, request: Request) -> None:
+        if not request.url.startswith((self.served.url, "blob:", "data:")):
+            self.strangers.append(request.url)

@@ -1,0 +1,84 @@
+"""A real server with runs that were really recorded, and Debian's Chromium in front of it."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from support import commands, server
+from support.browser import ARGUMENTS, Tab
+from support.server import Served
+
+TRAINING = """
+import math, time
+import jobmeter
+run = jobmeter.init(project="vision", config={"lr": 1e-3, "batch_size": 32})
+for step in range(200):
+    run.log({"loss": 3 * math.exp(-step / 60) + 0.2, "lr": 1e-3 * (1 - step / 200)}, step=step)
+    if step == 100:
+        run.event("batch_size_changed", {"old": 32, "new": 64})
+    time.sleep(0.005)
+run.finish()
+"""
+FAILING = """
+import sys
+print("epoch 1 of 3")
+print("ModuleNotFoundError: No module named 'flash_attn'", file=sys.stderr)
+sys.exit(1)
+"""
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Serve a home with three trainings and a failed job."""
+    folder = tmp_path_factory.mktemp("ui")
+    home = folder / "home"
+    training, failing = folder / "train.py", folder / "broken.py"
+    training.write_text(TRAINING)
+    failing.write_text(FAILING)
+    quick = ("--sample-interval", "0.1s", "--report-interval", "0.2s")
+    for name in ("first", "second", "third"):
+        record(home, "--name", name, "--project", "vision", "--tag", "team=core", *quick, "--", str(training))
+    record(home, "--name", "broken", "--capture", "all", *quick, "--", str(failing))
+    with server.serving(home) as found:
+        yield found
+
+
+def record(home: Path, *arguments: str) -> None:
+    """Record a script with this interpreter."""
+    at = arguments.index("--")
+    done = commands.jobmeter(home, "run", "-q", *arguments[:at], "--", sys.executable, *arguments[at + 1 :])
+    assert done.code in (0, 1), done
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Start Chromium once."""
+    chromium = shutil.which("chromium")
+    assert chromium is not None, "Debian's package chromium is needed"
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(
+            executable_path=chromium, args=list(ARGUMENTS), env=dict(os.environ)
+        )
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def tab(browser: Browser, served: Served) -> Iterator[Tab]:
+    """Open a tab that has the token, and hold it to saying nothing on its console and asking nobody else."""
+    with browser.new_context(viewport={"width": 1440, "height": 1000}) as context:
+        found = Tab(context.new_page(), served)
+        yield found
+        assert found.complaints == []
+        assert found.strangers == []
+
+
+@pytest.fixture
+def page(tab: Tab) -> Page:
+    """Give the page of the tab."""
+    return tab.page

@@ -1,0 +1,205 @@
+"""What a person sees and does on the page, in a real browser, with runs that were really recorded."""
+
+import gzip
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from support import commands
+from support.browser import Tab
+
+
+def test_the_runs_are_listed_with_what_they_used(tab: Tab) -> None:
+    page = tab.open()
+    rows = page.get_by_role("row")
+    expect(rows).to_have_count(5)  # four runs and the head
+    expect(rows.nth(1)).to_contain_text("broken")
+    expect(rows.nth(1)).to_contain_text("failed")
+    expect(rows.nth(4)).to_contain_text("first")
+    expect(rows.nth(4)).to_contain_text(re.compile(r"\d MiB"))
+    expect(page.get_by_text("4 runs", exact=True)).to_be_visible()
+
+
+def test_the_token_leaves_the_address_and_stays_in_the_tab(tab: Tab) -> None:
+    page = tab.open("/?q=name%3Dfirst")
+    expect(page.get_by_role("row")).to_have_count(2)
+    assert page.url == f"{tab.served.url}/?q=name%3Dfirst"
+    page.reload()
+    expect(page.get_by_role("row")).to_have_count(2)
+
+
+def test_without_a_token_one_is_asked_for(tab: Tab) -> None:
+    page = tab.page
+    page.goto(tab.served.url)
+    page.get_by_label("Token").fill(tab.served.token)
+    page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_role("row")).to_have_count(5)
+    assert all("401" in one for one in tab.complaints)
+    tab.complaints.clear()
+
+
+def test_a_filter_narrows_the_list_and_stands_in_the_address(tab: Tab) -> None:
+    page = tab.open()
+    page.keyboard.press("/")
+    page.keyboard.type("status=failed")
+    expect(page.get_by_role("row")).to_have_count(2)
+    expect(page).to_have_url(re.compile(r"q=status%3Dfailed"))
+    page.get_by_label("Search or filter runs").fill("project=vision and name=second")
+    expect(page.get_by_role("row").nth(1)).to_contain_text("second")
+
+
+def test_a_filter_that_is_none_says_so(tab: Tab) -> None:
+    page = tab.open("/?q=" + "wall%3E%3E")
+    expect(page.get_by_role("alert")).to_be_visible()
+    tab.complaints.clear()  # the browser tells of the answer 400 itself
+
+
+def test_a_facet_is_a_click(tab: Tab) -> None:
+    page = tab.open()
+    page.get_by_role("button", name=re.compile("^vision")).click()
+    expect(page.get_by_role("row")).to_have_count(4)
+    page.get_by_role("button", name=re.compile("^vision")).click()
+    expect(page.get_by_role("row")).to_have_count(5)
+
+
+def test_columns_sort(tab: Tab) -> None:
+    page = tab.open()
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_role("row").nth(1)).to_contain_text("broken")
+    page.get_by_role("button", name=re.compile("^Run")).click()
+    expect(page.get_by_role("row").nth(1)).to_contain_text("third")
+    expect(page).to_have_url(re.compile("sort=name&order=asc"))
+
+
+def test_a_run_says_why_it_failed(tab: Tab) -> None:
+    page = tab.open()
+    page.get_by_role("link", name="broken").click()
+    summary = page.get_by_label("Summary")
+    expect(summary).to_contain_text("Performance Analysis")
+    expect(summary).to_contain_text("flash_attn")
+    expect(summary).to_contain_text("import_error")
+    expect(summary).to_contain_text("Peak memory")
+    assert page.url.endswith(f"/jobs/{tab.run_id('broken')}")
+    output = page.get_by_label("Output", exact=True)
+    output.get_by_role("button", name="stderr", exact=True).click()
+    expect(output.locator("pre")).to_contain_text("No module named 'flash_attn'")
+
+
+def drawn_pixels(page: Page, title: str) -> int:
+    """Count the pixels of a chart that are not its ground."""
+    return int(
+        page.evaluate(
+            """title => {
+                const figure = [...document.querySelectorAll("figure")].find(
+                    (one) => one.querySelector(".chart-title").textContent === title);
+                const canvas = figure?.querySelector("canvas");
+                if (!canvas) return 0;
+                const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+                let count = 0;
+                for (let at = 3; at < data.length; at += 4) if (data[at] > 0) count += 1;
+                return count;
+            }""",
+            title,
+        )
+    )
+
+
+def test_charts_are_drawn_and_zoomed_together(tab: Tab) -> None:
+    page = tab.open(f"/jobs/{tab.run_id('first')}")
+    expect(page.locator(".chart-title", has_text="loss")).to_be_visible()
+    expect(page.locator(".chart-title", has_text="Memory").first).to_be_visible()
+    page.wait_for_function("() => document.querySelectorAll('figure canvas').length >= 3")
+    assert drawn_pixels(page, "loss") > 1000
+    assert drawn_pixels(page, "Memory") > 1000
+    over = page.locator("figure", has=page.locator(".chart-title", has_text="loss")).locator(".u-over")
+    over.scroll_into_view_if_needed()
+    box = over.bounding_box()
+    assert box is not None
+    with page.expect_request(re.compile(r"/steps\?.*from=")):
+        page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 20)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 40, steps=5)
+        page.mouse.up()
+    expect(page.get_by_role("button", name="whole run").first).to_be_visible()
+    over.dblclick()
+    expect(page.get_by_role("button", name="whole run")).to_have_count(0)
+
+
+def test_numbers_of_a_chart_are_saved(tab: Tab, tmp_path: Path) -> None:
+    page = tab.open(f"/jobs/{tab.run_id('first')}")
+    figure = page.locator("figure", has=page.locator(".chart-title", has_text="loss"))
+    with page.expect_download() as saved:
+        figure.get_by_role("button", name="CSV").click()
+    saved.value.save_as(tmp_path / "loss.csv")
+    rows = (tmp_path / "loss.csv").read_text().splitlines()
+    assert rows[0] == "step,loss"
+    assert rows[1] == "0,3.2"
+    assert len(rows) == 201
+
+
+def test_runs_are_laid_side_by_side(tab: Tab) -> None:
+    page = tab.open()
+    for name in ("first", "second"):
+        page.get_by_label(f"pick {tab.run_id(name)}").check()
+    page.keyboard.press("c")
+    expect(page.get_by_role("heading", name="Compare")).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("^memory_peak"))).to_contain_text("MiB")
+    expect(page.locator(".legend").first).to_contain_text("second")
+
+
+def test_a_run_that_goes_on_moves_on_the_page(tab: Tab, tmp_path: Path) -> None:
+    page = tab.open("/live")
+    expect(page.get_by_text("Nothing runs now")).to_be_visible()
+    go = tmp_path / "go"
+    script = tmp_path / "wait.py"
+    script.write_text(
+        "import pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.05)\n"
+    )
+    with subprocess.Popen(
+        [*commands.COMMAND, "run", "-q", "--name", "waiting", "--", sys.executable, str(script), str(go)],
+        env=commands.environment(tab.served.home),
+    ) as process:
+        expect(page.get_by_role("link", name="waiting")).to_be_visible(timeout=15_000)
+        expect(page.get_by_text("live", exact=True)).to_be_visible()
+        go.touch()
+        assert process.wait(30) == 0
+    expect(page.get_by_text("Nothing runs now")).to_be_visible(timeout=15_000)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/", "/live", "/campaigns", "/jobs/first", "/compare"])
+def test_axe_finds_nothing_serious(tab: Tab, path: str, scheme: str) -> None:
+    tab.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    ids = {name: tab.run_id(name) for name in ("first", "second")}
+    where = {"/jobs/first": f"/jobs/{ids['first']}", "/compare": f"/compare?runs={','.join(ids.values())}"}
+    page = tab.open(where.get(path, path))
+    page.wait_for_timeout(800)
+    assert tab.violations() == []
+
+
+@pytest.mark.parametrize("path", ["/", "/live", "/campaigns", "/jobs/first"])
+def test_nothing_is_wider_than_a_telephone(tab: Tab, path: str) -> None:
+    tab.page.set_viewport_size({"width": 390, "height": 844})
+    page = tab.open(path.replace("first", tab.run_id("first")) if "first" in path else path)
+    page.wait_for_timeout(800)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+
+
+def test_the_first_load_is_small(tab: Tab) -> None:
+    sizes: list[int] = []
+    page = tab.page
+    page.on(
+        "response",
+        lambda answer: (
+            sizes.append(len(gzip.compress(answer.body())))
+            if "/api/" not in answer.url and answer.ok
+            else None
+        ),
+    )
+    tab.open()
+    expect(page.get_by_role("link", name="first")).to_be_visible()
+    assert 0 < sum(sizes) <= 120_000
