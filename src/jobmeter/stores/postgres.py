@@ -37,7 +37,7 @@ from jobmeter.stores import (
     seen,
     stepchunks,
 )
-from jobmeter.stores.postgres_link import Connection
+from jobmeter.stores.postgres_link import Connection, Session
 
 _WRITERS = 0x6A6F626E
 """Advisory locks of this class are of homes whose runs are being indexed."""
@@ -103,12 +103,12 @@ class PostgresStore:
             time.sleep(0.02)
 
     def append(self, batch: Batch) -> bool:
-        with self._link.transaction() as connection:
-            return postgres_runs.add(connection, batch, self._origin)
+        with self._link.transaction() as session:
+            return postgres_runs.add(session, batch, self._origin)
 
     def forget(self, run_id: str) -> None:
-        with self._link.transaction() as connection:
-            postgres_runs.forget(connection, run_id, self._origin)
+        with self._link.transaction() as session:
+            postgres_runs.forget(session, run_id, self._origin)
 
     def run_ids(self) -> set[str]:
         with self._link.reading() as connection:
@@ -121,11 +121,11 @@ class PostgresStore:
 
     def positions(self, run_id: str) -> dict[str, Position]:
         with self._link.reading() as connection:
-            return postgres_runs.positions(connection, self._named(run_id))
+            return postgres_runs.positions(Session(connection), self._named(run_id))
 
     def set_position(self, name: str, file: str, position: Position) -> None:
-        with self._link.transaction() as connection:
-            postgres_runs.put_position(connection, self._named(name), file, position)
+        with self._link.transaction() as session:
+            postgres_runs.put_position(session, self._named(name), file, position)
 
     def _named(self, name: str) -> str:
         """Tell the homes' own files apart; runs have one name everywhere."""
@@ -159,8 +159,8 @@ class PostgresStore:
 
     @contextmanager
     def _asking(self) -> Iterator[lists.Lists]:
-        with self._link.snapshot() as connection:
-            yield lists.Lists(postgres_listed.PostgresAsker(connection))
+        with self._link.snapshot() as session:
+            yield lists.Lists(postgres_listed.PostgresAsker(session))
 
     def fields(self) -> Iterator[tuple[str, dict[str, object]]]:
         with self._link.reading() as connection:
@@ -229,20 +229,20 @@ class PostgresStore:
 
     @contextmanager
     def _points(self, run_id: str) -> Iterator[postgres_points.PostgresPoints]:
-        with self._of_run(run_id) as (connection, run_no):
-            yield postgres_points.PostgresPoints(connection, run_no)
+        with self._of_run(run_id) as (session, run_no):
+            yield postgres_points.PostgresPoints(session, run_no)
 
     @contextmanager
     def _steps(self, run_id: str) -> Iterator[postgres_steps.PostgresSteps]:
-        with self._of_run(run_id) as (connection, run_no):
-            yield postgres_steps.PostgresSteps(connection, run_no)
+        with self._of_run(run_id) as (session, run_no):
+            yield postgres_steps.PostgresSteps(session, run_no)
 
     @contextmanager
-    def _of_run(self, run_id: str) -> Iterator[tuple[Connection, int]]:
+    def _of_run(self, run_id: str) -> Iterator[tuple[Session, int]]:
         """See one moment of one run: points move from tail to chunks while one reads. An unknown run has nothing."""
-        with self._link.snapshot() as connection:
-            found = connection.execute(_RUN_NO, (run_id,)).fetchone()
-            yield connection, 0 if found is None else found[0]
+        with self._link.snapshot() as session:
+            found = session.execute(_RUN_NO, (run_id,)).fetchone()
+            yield session, 0 if found is None else found[0]
 
     def steps(
         self,
@@ -274,18 +274,18 @@ class PostgresStore:
             return stepchunks.StepReader(tables).statistics()
 
     def events(self, run_id: str) -> list[Event]:
-        with self._of_run(run_id) as (connection, run_no):
-            found = connection.execute(_EVENT_READ, (run_no,))
+        with self._of_run(run_id) as (session, run_no):
+            found = session.execute(_EVENT_READ, (run_no,))
             return [documents.decode_event(document) for (document,) in found]
 
     def processes(self, run_id: str) -> list[Process]:
-        with self._of_run(run_id) as (connection, run_no):
-            found = connection.execute(_PROCESS_READ, (run_no,))
+        with self._of_run(run_id) as (session, run_no):
+            found = session.execute(_PROCESS_READ, (run_no,))
             return seen.rows({instance: seen.Seen(*row) for instance, *row in found})
 
     def ranks(self, run_id: str) -> Ranks:
-        with self._of_run(run_id) as (connection, run_no):
-            return seen.ranks(connection.execute(_PROCESS_RANKS, (run_no,)))
+        with self._of_run(run_id) as (session, run_no):
+            return seen.ranks(session.execute(_PROCESS_RANKS, (run_no,)))
 
     def report(self, run_id: str) -> StoredReport | None:
         with self._link.reading() as connection:
@@ -296,10 +296,10 @@ class PostgresStore:
         return StoredReport(rules=rules, inputs=inputs, document=document, cause=cause)
 
     def put_report(self, run_id: str, report: StoredReport) -> None:
-        with self._link.transaction() as connection:
+        with self._link.transaction() as session:
             row = (report.rules, report.inputs, report.document, report.cause, run_id)
-            connection.execute(_REPORT_PUT, row)
-            postgres_listed.put_cause(connection, run_id, report.cause)
+            session.execute(_REPORT_PUT, row)
+            postgres_listed.put_cause(session, run_id, report.cause)
 
     def close(self) -> None:
         self._link.close()

@@ -6,18 +6,19 @@ URL that it cannot read is thrown away, because it repeats the URL.
 
 import logging
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import psycopg
 import psycopg_pool
-from psycopg import conninfo, errors
+from psycopg import conninfo, errors, pq
 
 from jobmeter.errors import StoreError, UsageError
 from jobmeter.stores import BusyError, codec, documents, postgres_types
 
 Connection = psycopg.Connection[tuple[Any, ...]]
+Cursor = psycopg.Cursor[tuple[Any, ...]]
 SCHEMA = "jobmeter"
 """All tables are in a schema of their own, so that the database may serve others too."""
 CONNECT_SECONDS = 5
@@ -36,12 +37,54 @@ _SETTINGS = {
 }
 """Of every session, unless the URL's own options say otherwise."""
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+_UNFINISHED = (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR)
 _AWAY = (
     errors.AdminShutdown,
     errors.CrashShutdown,
     errors.CannotConnectNow,
     errors.IdleInTransactionSessionTimeout,
 )
+
+
+class Session:
+    """One connection of which statements are asked; where it writes, none waits for the one before."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._pipelines = ExitStack()
+
+    def execute(self, sql: str, bound: Sequence[object] | Mapping[str, object] = ()) -> Cursor:
+        """Send a statement; asking for its rows waits for them."""
+        return self._connection.execute(sql, bound)
+
+    def execute_numbered(self, sql: str, bound: Sequence[object]) -> psycopg.RawCursor[tuple[Any, ...]]:
+        """Send a statement whose values are named $1, $2, ...: a long one is not taken apart every time."""
+        return psycopg.RawCursor(self._connection).execute(sql, bound)
+
+    def execute_many(self, sql: str, bound: Sequence[Sequence[object]]) -> None:
+        """Send a statement for every row."""
+        self._connection.cursor().executemany(sql, bound)
+
+    def copy(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Send rows by COPY, which waits for all that was sent before."""
+        self._pipelines.close()
+        with self._connection.cursor().copy(sql) as copy:
+            for row in rows:
+                copy.write_row(row)
+        self._pipelines.enter_context(self._connection.pipeline())
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Write all that is sent meanwhile, or nothing."""
+        try:
+            with self._pipelines:
+                self._pipelines.enter_context(self._connection.pipeline())
+                self._connection.execute("BEGIN")
+                yield
+                self._connection.execute("COMMIT")
+        finally:
+            if self._connection.info.transaction_status in _UNFINISHED:
+                self._connection.rollback()
 
 
 class Link:
@@ -78,7 +121,9 @@ class Link:
     def open(self) -> None:
         """Begin to keep connections."""
         # what it says of every failed attempt is told once, by whoever needed the connection
-        logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
+        logger = logging.getLogger("psycopg")
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
         self._pool.open()
 
     def close(self) -> None:
@@ -113,21 +158,23 @@ class Link:
             yield connection
 
     @contextmanager
-    def snapshot(self) -> Iterator[Connection]:
-        """Lend a connection that sees one moment over several statements."""
+    def snapshot(self) -> Iterator[Session]:
+        """Lend a session that sees one moment over several statements."""
         with self.guard(), self.connection() as connection:
             connection.execute(_SNAPSHOT)
             try:
-                yield connection
+                yield Session(connection)
             finally:
                 if not connection.closed:
                     connection.execute("ROLLBACK")
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """Lend a connection inside a transaction: all that is written, or nothing."""
-        with self.guard(), self.connection() as connection, connection.transaction():
-            yield connection
+    def transaction(self) -> Iterator[Session]:
+        """Lend a session inside a transaction: all that is written, or nothing."""
+        with self.guard(), self.connection() as connection:
+            session = Session(connection)
+            with session.writing():
+                yield session
 
     @contextmanager
     def guard(self) -> Iterator[None]:
@@ -242,6 +289,12 @@ def shown(info: str) -> str:
     return (
         f"the database {name}" if not host or host.startswith("/") else f"the database {name} at {host}{port}"
     )
+
+
+def numbered(sql: str) -> str:
+    """Name the values of a statement by their numbers."""
+    first, *parts = sql.split("%s")
+    return first + "".join(f"${number}{part}" for number, part in enumerate(parts, 1))
 
 
 def _configure(connection: Connection) -> None:

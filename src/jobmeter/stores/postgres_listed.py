@@ -5,7 +5,7 @@ from typing import cast
 
 from jobmeter.stores import documents, lists, paging, rows
 from jobmeter.stores.conditions import Bound, Condition, Dialect
-from jobmeter.stores.postgres_link import Connection
+from jobmeter.stores.postgres_link import Session
 from jobmeter.stores.postgres_types import numeric
 
 _MARKS = ", ".join(["%s"] * len(lists.COLUMNS))
@@ -27,15 +27,15 @@ def row(run_id: str, started_at: float | None, fields: dict[str, object]) -> tup
     return (*found[:_FIRST_NUMBER], *numbers)
 
 
-def put_tags(connection: Connection, run_id: str, tags: Sequence[tuple[str, str]]) -> None:
+def put_tags(session: Session, run_id: str, tags: Sequence[tuple[str, str]]) -> None:
     """Write a run's tags in place of those it had."""
-    connection.execute(_TAGS_DROP, (run_id,))
-    connection.execute(_TAGS_ADD, (run_id, [key for key, _ in tags], [value for _, value in tags]))
+    session.execute(_TAGS_DROP, (run_id,))
+    session.execute(_TAGS_ADD, (run_id, [key for key, _ in tags], [value for _, value in tags]))
 
 
-def put_cause(connection: Connection, run_id: str, cause: str) -> None:
+def put_cause(session: Session, run_id: str, cause: str) -> None:
     """Note what analysis gives as the cause of a run's end."""
-    connection.execute(_CAUSE_PUT, (paging.short(documents.clean(cause)) or None, run_id))
+    session.execute(_CAUSE_PUT, (paging.short(documents.clean(cause)) or None, run_id))
 
 
 class PostgresAsker:
@@ -43,12 +43,12 @@ class PostgresAsker:
 
     dialect = Dialect("%s", "strpos({text}, {part}) > 0")
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def ask(self, sql: str, bound: Sequence[Bound], kind: type[rows.Rows]) -> rows.Rows:
         del kind  # the columns have types of their own
-        return cast("rows.Rows", self._connection.execute(sql, bound).fetchall())
+        return cast("rows.Rows", self._session.execute(sql, bound).fetchall())
 
     def among(self, column: str, ids: Sequence[str]) -> Condition:
         sql = f"{column} IN (SELECT json_array_elements_text(%s::json))"  # a column

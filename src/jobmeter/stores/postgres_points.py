@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from jobmeter.stores import PROCESS_WINDOWS, columns
 from jobmeter.stores.pointtables import Chunk, ChunkRow, FigureRow, HeaderRow
-from jobmeter.stores.postgres_link import Connection
+from jobmeter.stores.postgres_link import Session
 from jobmeter.stores.postgres_types import numeric
 
 _TAIL_SIZE = """SELECT coalesce(sum(windows), 0)::integer, coalesce(max(sequence), 0)
@@ -56,25 +56,25 @@ FORGET = (
 class PostgresPoints:
     """The tables of one run's points; see `PointTables` for what each method promises."""
 
-    def __init__(self, connection: Connection, run_no: int) -> None:
-        self._connection = connection
+    def __init__(self, session: Session, run_no: int) -> None:
+        self._session = session
         self._run_no = run_no
 
     def size(self, stream: str) -> tuple[int, int]:
-        ((windows, sequence),) = self._connection.execute(_TAIL_SIZE, (self._run_no, stream))
+        ((windows, sequence),) = self._session.execute(_TAIL_SIZE, (self._run_no, stream))
         return windows, sequence
 
     def waiting(self, stream: str) -> list[bytes]:
-        return [blob for (blob,) in self._connection.execute(_TAIL_READ, (self._run_no, stream))]
+        return [blob for (blob,) in self._session.execute(_TAIL_READ, (self._run_no, stream))]
 
     def wait(self, stream: str, sequence: int, windows: int, blob: bytes) -> None:
-        self._connection.execute(_TAIL_ADD, (self._run_no, stream, sequence, windows, blob))
+        self._session.execute(_TAIL_ADD, (self._run_no, stream, sequence, windows, blob))
 
     def drop(self, stream: str) -> None:
-        self._connection.execute(_TAIL_DROP, (self._run_no, stream))
+        self._session.execute(_TAIL_DROP, (self._run_no, stream))
 
     def drop_young(self) -> None:
-        self._connection.execute(_TAIL_DROP_YOUNG, (self._run_no, PROCESS_WINDOWS))
+        self._session.execute(_TAIL_DROP_YOUNG, (self._run_no, PROCESS_WINDOWS))
 
     def old_enough(self) -> set[str]:
         return self._names(_OLD_ENOUGH, PROCESS_WINDOWS)
@@ -86,44 +86,41 @@ class PostgresPoints:
         return self._names(_WAITING)
 
     def _names(self, sql: str, *more: int) -> set[str]:
-        return {name for (name,) in self._connection.execute(sql, (self._run_no, *more))}
+        return {name for (name,) in self._session.execute(sql, (self._run_no, *more))}
 
     def store(self, axes: Sequence[bytes], chunks: Sequence[Chunk]) -> None:
         first = self._last(_AXIS_LAST) + 1
-        with self._connection.cursor().copy(_AXIS_COPY) as copy:
-            for place, blob in enumerate(axes):
-                copy.write_row((self._run_no, first + place, blob))
+        placed = enumerate(axes, first)
+        self._session.copy(_AXIS_COPY, [(self._run_no, number, blob) for number, blob in placed])
         numbers = self._series([chunk.name for chunk in chunks])
-        with self._connection.cursor().copy(_CHUNK_COPY) as copy:
-            for name, t0, t1, n, measured, low, high, total, last, times, spans, blob, figures in chunks:
-                header = (t0, t1, n, measured, numeric(low), numeric(high), numeric(total), numeric(last))
-                spans_no = None if spans is None else first + spans
-                copy.write_row((self._run_no, numbers[name], *header, first + times, spans_no, blob, figures))
+        self._session.copy(_CHUNK_COPY, [self._row(numbers[chunk.name], first, chunk) for chunk in chunks])
+
+    def _row(self, series_no: int, first: int, chunk: Chunk) -> tuple[object, ...]:
+        _, t0, t1, n, measured, low, high, total, last, times, spans, blob, figures = chunk
+        header = (t0, t1, n, measured, numeric(low), numeric(high), numeric(total), numeric(last))
+        axes = (first + times, None if spans is None else first + spans)
+        return (self._run_no, series_no, *header, *axes, blob, figures)
 
     def _last(self, sql: str) -> int:
-        ((last,),) = self._connection.execute(sql, (self._run_no,))
+        ((last,),) = self._session.execute(sql, (self._run_no,))
         return int(last)
 
     def _series(self, names: Sequence[columns.Name]) -> dict[columns.Name, int]:
         """Find the numbers of series, made where they are new."""
         wanted = ([key for key, _ in names], [instance for _, instance in names], self._run_no)
-        found = {
-            (key, instance): number for key, instance, number in self._connection.execute(_SERIES, wanted)
-        }
+        found = {(key, instance): number for key, instance, number in self._session.execute(_SERIES, wanted)}
         new = [name for name in names if name not in found]
         if not new:
             return found
         found |= {name: number for number, name in enumerate(new, self._last(_SERIES_LAST) + 1)}
-        with self._connection.cursor().copy(_SERIES_COPY) as copy:
-            for name in new:
-                copy.write_row((self._run_no, found[name], *name))
+        self._session.copy(_SERIES_COPY, [(self._run_no, found[name], *name) for name in new])
         return found
 
     def chunks(self, keys: Collection[str] | None, between: tuple[float, float]) -> list[ChunkRow]:
-        return [ChunkRow(*row) for row in self._connection.execute(_CHUNKS, self._wanted(keys, between))]
+        return [ChunkRow(*row) for row in self._session.execute(_CHUNKS, self._wanted(keys, between))]
 
     def figures(self, keys: Collection[str] | None, between: tuple[float, float]) -> list[FigureRow]:
-        return [FigureRow(*row) for row in self._connection.execute(_FIGURES, self._wanted(keys, between))]
+        return [FigureRow(*row) for row in self._session.execute(_FIGURES, self._wanted(keys, between))]
 
     def _wanted(self, keys: Collection[str] | None, between: tuple[float, float]) -> dict[str, object]:
         begin, end = between
@@ -135,10 +132,10 @@ class PostgresPoints:
         }
 
     def axes(self, wanted: Collection[int]) -> dict[int, bytes]:
-        return dict(self._connection.execute(_AXES, (self._run_no, list(wanted)))) if wanted else {}
+        return dict(self._session.execute(_AXES, (self._run_no, list(wanted)))) if wanted else {}
 
     def tail(self) -> list[bytes]:
-        return [blob for (blob,) in self._connection.execute(_TAIL_ALL, (self._run_no,))]
+        return [blob for (blob,) in self._session.execute(_TAIL_ALL, (self._run_no,))]
 
     def headers(self) -> list[HeaderRow]:
-        return [HeaderRow(*row) for row in self._connection.execute(_HEADERS, (self._run_no,))]
+        return [HeaderRow(*row) for row in self._session.execute(_HEADERS, (self._run_no,))]

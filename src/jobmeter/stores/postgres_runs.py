@@ -15,6 +15,7 @@ from jobmeter.stores import (
     lists,
     paging,
     points,
+    postgres_link,
     postgres_listed,
     postgres_points,
     postgres_steps,
@@ -22,14 +23,14 @@ from jobmeter.stores import (
     stepchunks,
     stepcolumns,
 )
-from jobmeter.stores.postgres_link import Connection
+from jobmeter.stores.postgres_link import Session
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 5))"
 _OWNER = "SELECT run_no, origin FROM run WHERE run_id = %s"
 _HELD = "INSERT INTO copy (origin, run_id) VALUES (%s, %s) ON CONFLICT DO NOTHING"
 _HELD_DROP = "DELETE FROM copy WHERE origin = %s AND run_id = %s"
 _HELD_BY_ANY_DROP = "DELETE FROM copy WHERE run_id = %s"
-_PUT = f"""WITH sources AS (
+_PUT = postgres_link.numbered(f"""WITH sources AS (
     INSERT INTO source (run_id, file, byte_offset, bad_lines, state)
     SELECT %s, * FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::text[])
     ON CONFLICT (run_id, hashtextextended(file, 0)) DO UPDATE SET
@@ -40,7 +41,7 @@ _PUT = f"""WITH sources AS (
     ON CONFLICT (run_id) DO UPDATE SET job_id = excluded.job_id, job_key = excluded.job_key,
         status = excluded.status, started_at = excluded.started_at, final = excluded.final,
         fields = excluded.fields, brief = excluded.brief, detail = excluded.detail
-    RETURNING run_no"""  # noqa: S608  # names of our own
+    RETURNING run_no""")  # noqa: S608  # names of our own
 """All that a batch says of its run, and how far its files are indexed now, on one way to the server and back."""
 _SOURCE_READ = "SELECT file, byte_offset, bad_lines, state FROM source WHERE run_id = %s"
 _SOURCE_PUT = """INSERT INTO source (run_id, file, byte_offset, bad_lines, state) VALUES (%s, %s, %s, %s, %s)
@@ -83,79 +84,78 @@ class _Known(NamedTuple):
     tags: list[tuple[str, str]]
 
 
-def add(connection: Connection, batch: Batch, origin: str) -> bool:
+def add(session: Session, batch: Batch, origin: str) -> bool:
     """Add a batch; False when the index has already moved past its beginning."""
     run_id = batch.run.run_id
-    known = _claim(connection, run_id)
+    known = _claim(session, run_id)
     if known.origin not in (None, origin):
         # left to the home that came first
-        connection.execute(_HELD, (origin, run_id))
+        session.execute(_HELD, (origin, run_id))
         return False
     begun = {documents.clean(file): since for file, since in batch.since.items()}
     if any(known.positions.get(file, Position(0)) != since for file, since in begun.items()):
         return False
     if batch.final:
         # an ended run is never looked at again: what is said of it must be on disk
-        connection.execute("SET LOCAL synchronous_commit = on")
+        session.execute("SET LOCAL synchronous_commit = on")
     fields = paging.tidied(batch.fields)
-    run_no = _put(connection, batch, origin, fields)
+    run_no = _put(session, batch, origin, fields)
     tags = lists.tags(fields)
     if tags != known.tags:
-        postgres_listed.put_tags(connection, run_id, tags)
-    _add_events(connection, run_no, batch.events)
+        postgres_listed.put_tags(session, run_id, tags)
+    _add_events(session, run_no, batch.events)
     job, instances = columns.split(batch.windows)
-    _add_processes(connection, run_no, batch.run, instances)
-    tables = postgres_points.PostgresPoints(connection, run_no)
+    _add_processes(session, run_no, batch.run, instances)
+    tables = postgres_points.PostgresPoints(session, run_no)
     points.PointWriter(tables, coarse.counters(batch.run)).add(job, instances, final=batch.final)
     steps = stepcolumns.streams(batch.steps)
-    stepchunks.StepWriter(postgres_steps.PostgresSteps(connection, run_no)).add(steps, final=batch.final)
+    stepchunks.StepWriter(postgres_steps.PostgresSteps(session, run_no)).add(steps, final=batch.final)
     return True
 
 
-def _claim(connection: Connection, run_id: str) -> _Known:
+def _claim(session: Session, run_id: str) -> _Known:
     """Become the only one who changes a run, until the transaction ends; then read what is known of it."""
-    # three statements, because what a statement sees is settled before it waits for a lock; sent together
-    with connection.pipeline():
-        connection.execute(_LOCK, (run_id,))
-        owner = connection.execute(_OWNER, (run_id,))
-        sources = connection.execute(_SOURCE_READ, (run_id,))
-        tags = connection.execute(postgres_listed.TAGS_READ, (run_id,))
-        found = owner.fetchone()
-        return _Known(
-            None if found is None else found[1], _positions(sources), [(key, value) for key, value in tags]
-        )
+    # a statement of its own: what a statement sees is settled before it waits for a lock
+    session.execute(_LOCK, (run_id,))
+    owner = session.execute(_OWNER, (run_id,))
+    sources = session.execute(_SOURCE_READ, (run_id,))
+    tags = session.execute(postgres_listed.TAGS_READ, (run_id,))
+    found = owner.fetchone()
+    return _Known(
+        None if found is None else found[1], _positions(sources), [(key, value) for key, value in tags]
+    )
 
 
-def forget(connection: Connection, run_id: str, origin: str) -> None:
+def forget(session: Session, run_id: str, origin: str) -> None:
     """Drop all that is known of a run; of one that another home indexes, that this home holds it."""
-    connection.execute(_LOCK, (run_id,))
-    found = connection.execute(_OWNER, (run_id,)).fetchone()
+    session.execute(_LOCK, (run_id,))
+    found = session.execute(_OWNER, (run_id,)).fetchone()
     if found is not None and found[1] != origin:
-        connection.execute(_HELD_DROP, (origin, run_id))
+        session.execute(_HELD_DROP, (origin, run_id))
         return
     # other homes that hold it find it new, and index it
     for statement in (_SOURCE_DROP, _HELD_BY_ANY_DROP, *postgres_listed.FORGET):
-        connection.execute(statement, (run_id,))
+        session.execute(statement, (run_id,))
     if found is not None:
         for statement in _FORGET:
-            connection.execute(statement, (found[0],))
+            session.execute(statement, (found[0],))
 
 
-def positions(connection: Connection, name: str) -> dict[str, Position]:
+def positions(session: Session, name: str) -> dict[str, Position]:
     """Read how far each file of a run is indexed."""
-    return _positions(connection.execute(_SOURCE_READ, (name,)))
+    return _positions(session.execute(_SOURCE_READ, (name,)))
 
 
 def _positions(found: Iterable[tuple[Any, ...]]) -> dict[str, Position]:
     return {file: Position(offset, bad_lines, state) for file, offset, bad_lines, state in found}
 
 
-def put_position(connection: Connection, name: str, file: str, position: Position) -> None:
+def put_position(session: Session, name: str, file: str, position: Position) -> None:
     """Note how far a file is indexed."""
-    connection.execute(_SOURCE_PUT, (name, file, *astuple(position)))
+    session.execute(_SOURCE_PUT, (name, file, *astuple(position)))
 
 
-def _put(connection: Connection, batch: Batch, origin: str, fields: dict[str, object]) -> int:
+def _put(session: Session, batch: Batch, origin: str, fields: dict[str, object]) -> int:
     run, until = batch.run, batch.until
     # the database sees what `documents.clean` makes of names; so must the rows that are compared in Python
     run_id = documents.clean(run.run_id)
@@ -165,24 +165,26 @@ def _put(connection: Connection, batch: Batch, origin: str, fields: dict[str, ob
     blobs = (documents.encode(fields), documents.encode_brief(run), documents.encode_detail(run))
     narrow = postgres_listed.row(run_id, run.started_at, fields)
     row = (*sources, *narrow, *texts, run.started_at, batch.final, *blobs)
-    ((run_no,),) = connection.execute(_PUT, row)
+    ((run_no,),) = session.execute_numbered(_PUT, row)
     return int(run_no)
 
 
-def _add_events(connection: Connection, run_no: int, events: Sequence[Event]) -> None:
+def _add_events(session: Session, run_no: int, events: Sequence[Event]) -> None:
     if not events:
         return
-    ((last,),) = connection.execute(_EVENT_LAST, (run_no,))
-    with connection.cursor().copy(_EVENT_COPY) as copy:
-        for number, event in enumerate(events, last + 1):
-            copy.write_row((run_no, number, event.timestamp, event.type, documents.encode(event)))
+    ((last,),) = session.execute(_EVENT_LAST, (run_no,))
+    added = [
+        (run_no, number, event.timestamp, event.type, documents.encode(event))
+        for number, event in enumerate(events, last + 1)
+    ]
+    session.copy(_EVENT_COPY, added)
 
 
-def _add_processes(connection: Connection, run_no: int, run: Run, windows: Sequence[Window]) -> None:
+def _add_processes(session: Session, run_no: int, run: Run, windows: Sequence[Window]) -> None:
     found = seen.fold(windows, seen.counted_tool(run, windows))
     if found:
         added = [(run_no, name, seen.pid_of(name), *_bounded(row)) for name, row in found.items()]
-        connection.cursor().executemany(_PROCESS_ADD, added)
+        session.execute_many(_PROCESS_ADD, added)
 
 
 def _bounded(row: seen.Seen) -> list[object]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from jobmeter.stores.postgres_link import Connection
+from jobmeter.stores.postgres_link import Session
 from jobmeter.stores.postgres_types import numeric
 from jobmeter.stores.stepchunks import (
     Block,
@@ -63,50 +63,51 @@ FORGET = (
 class PostgresSteps:
     """The tables of one run's steps; see `StepTables` for what each method promises."""
 
-    def __init__(self, connection: Connection, run_no: int) -> None:
-        self._connection = connection
+    def __init__(self, session: Session, run_no: int) -> None:
+        self._session = session
         self._run_no = run_no
 
     def streams(self) -> list[tuple[int, Stream]]:
-        found = self._connection.execute(_STREAMS, (self._run_no,))
+        found = self._session.execute(_STREAMS, (self._run_no,))
         return [(stream_no, Stream(writer, source, rank)) for stream_no, writer, source, rank in found]
 
     def stream_id(self, stream: Stream) -> int:
-        for (stream_no,) in self._connection.execute(_STREAM_NO, (self._run_no, *stream)):
+        for (stream_no,) in self._session.execute(_STREAM_NO, (self._run_no, *stream)):
             return int(stream_no)
         added = {"run": self._run_no, **stream._asdict()}
-        ((stream_no,),) = self._connection.execute(_STREAM_ADD, added)
+        ((stream_no,),) = self._session.execute(_STREAM_ADD, added)
         return int(stream_no)
 
     def size(self, stream_id: int) -> tuple[int, int, int]:
-        ((rows, cells, sequence),) = self._connection.execute(_TAIL_SIZE, (self._run_no, stream_id))
+        ((rows, cells, sequence),) = self._session.execute(_TAIL_SIZE, (self._run_no, stream_id))
         return rows, cells, sequence
 
     def waiting(self, stream_id: int) -> list[bytes]:
-        return [blob for (blob,) in self._connection.execute(_TAIL_READ, (self._run_no, stream_id))]
+        return [blob for (blob,) in self._session.execute(_TAIL_READ, (self._run_no, stream_id))]
 
     def wait(self, stream_id: int, sequence: int, size: tuple[int, int], blob: bytes) -> None:
-        self._connection.execute(_TAIL_ADD, (self._run_no, stream_id, sequence, *size, blob))
+        self._session.execute(_TAIL_ADD, (self._run_no, stream_id, sequence, *size, blob))
 
     def drop(self, stream_id: int) -> None:
-        self._connection.execute(_TAIL_DROP, (self._run_no, stream_id))
+        self._session.execute(_TAIL_DROP, (self._run_no, stream_id))
 
     def store(self, stream_id: int, block: Block, chunks: Sequence[MetricChunk]) -> None:
-        ((last,),) = self._connection.execute(_BLOCK_LAST, (self._run_no,))
+        ((last,),) = self._session.execute(_BLOCK_LAST, (self._run_no,))
         block_no = last + 1
         row = (self._run_no, stream_id, block_no, *block[:5], *block.pace, block.steps, block.times)
-        self._connection.execute(_BLOCK_ADD, row)
-        with self._connection.cursor().copy(_CHUNK_COPY) as copy:
-            for metric, n, finite, *numbers, places, blob, figures in chunks:
-                header = (metric, n, finite, *map(numeric, numbers))
-                copy.write_row((self._run_no, block_no, *header, places, blob, figures))
+        self._session.execute(_BLOCK_ADD, row)
+        self._session.copy(_CHUNK_COPY, [self._chunk(block_no, chunk) for chunk in chunks])
+
+    def _chunk(self, block_no: int, chunk: MetricChunk) -> tuple[object, ...]:
+        metric, n, finite, *numbers, places, blob, figures = chunk
+        return (self._run_no, block_no, metric, n, finite, *map(numeric, numbers), places, blob, figures)
 
     def cells(self) -> int:
-        ((cells,),) = self._connection.execute(_CELLS, (self._run_no,))
+        ((cells,),) = self._session.execute(_CELLS, (self._run_no,))
         return int(cells)
 
     def blocks(self, stream_id: int, low: int, high: int) -> list[BlockRow]:
-        found = self._connection.execute(_BLOCKS, (self._run_no, stream_id, low, high))
+        found = self._session.execute(_BLOCKS, (self._run_no, stream_id, low, high))
         return [BlockRow(*row) for row in found]
 
     def metrics(self, blocks: Collection[int], metrics: Collection[str] | None) -> dict[int, list[MetricRow]]:
@@ -116,18 +117,18 @@ class PostgresSteps:
             "metrics": None if metrics is None else sorted(metrics),
         }
         found: dict[int, list[MetricRow]] = {}
-        for block_no, *row in self._connection.execute(_CHUNKS, wanted) if blocks else ():
+        for block_no, *row in self._session.execute(_CHUNKS, wanted) if blocks else ():
             found.setdefault(block_no, []).append(MetricRow(*row))
         return found
 
     def block_headers(self, stream_id: int) -> list[BlockHeader]:
-        found = self._connection.execute(_BLOCK_HEADERS, (self._run_no, stream_id))
+        found = self._session.execute(_BLOCK_HEADERS, (self._run_no, stream_id))
         return [BlockHeader(*row) for row in found]
 
     def metric_headers(self, stream_id: int) -> list[MetricHeader]:
-        found = self._connection.execute(_CHUNK_HEADERS, (self._run_no, stream_id))
+        found = self._session.execute(_CHUNK_HEADERS, (self._run_no, stream_id))
         return [MetricHeader(*row) for row in found]
 
     def metric_figures(self, stream_id: int, metrics: Collection[str]) -> list[MetricFigures]:
-        found = self._connection.execute(_FIGURES, (self._run_no, stream_id, sorted(metrics)))
+        found = self._session.execute(_FIGURES, (self._run_no, stream_id, sorted(metrics)))
         return [MetricFigures(*row) for row in found]

@@ -7,7 +7,9 @@ import psycopg
 import pytest
 
 from jobmeter.errors import JobmeterError, StoreError, UsageError
-from jobmeter.stores import BusyError, ReadOnlyError, postgres, postgres_link, postgres_migrate
+from jobmeter.model.run import Run, Status
+from jobmeter.model.view import Event
+from jobmeter.stores import Batch, BusyError, ReadOnlyError, postgres, postgres_link, postgres_migrate
 from support import postgres as servers
 
 HIDDEN = "hunter2secret"
@@ -149,3 +151,31 @@ def test_tables_that_are_up_to_date_are_not_changed_again(url: str) -> None:
         before = connection.execute("SELECT number, applied_at FROM version").fetchall()
         assert postgres_migrate.upgrade(connection) == before[-1][0]
         assert connection.execute("SELECT number, applied_at FROM version").fetchall() == before
+
+
+def test_a_run_that_another_server_is_adding_to_is_told_as_busy_and_then_added(url: str) -> None:
+    store = postgres.open_store(f"{url}&options=-c%20lock_timeout%3D50ms")
+    run = Run(run_id="a", job_id="a", status=Status.RUNNING, command=("make",))
+    with psycopg.connect(url) as other:
+        other.execute("SELECT pg_advisory_xact_lock(hashtextextended('a', 5))")
+        with pytest.raises(BusyError, match="is locked by another process"):
+            store.append(Batch(run=run, final=False, fields={}))
+    assert store.append(Batch(run=run, final=False, fields={}))
+    assert store.run_ids() == {"a"}
+    store.close()
+
+
+def test_a_batch_that_cannot_be_added_leaves_nothing_and_the_store_goes_on(url: str) -> None:
+    store = postgres.open_store(url)
+    run = Run(run_id="a", job_id="a", status=Status.RUNNING, command=("make",), started_at=1.0)
+    with psycopg.connect(url) as other:
+        other.execute("ALTER TABLE jobmeter.event ADD CONSTRAINT none_at_seven CHECK (timestamp <> 7)")
+    told = Batch(run=run, final=True, fields={"tag.k": "v"}, events=[Event(timestamp=7.0, type="odd")])
+    with pytest.raises(StoreError, match="none_at_seven"):
+        store.append(told)
+    assert (store.run_ids(), store.positions("a"), store.events("a")) == (set(), {}, [])
+    with psycopg.connect(url) as other:
+        other.execute("ALTER TABLE jobmeter.event DROP CONSTRAINT none_at_seven")
+    assert store.append(told)
+    assert [event.timestamp for event in store.events("a")] == [7.0]
+    store.close()
