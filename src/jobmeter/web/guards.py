@@ -134,7 +134,7 @@ class Gate:
             unread = False
             if not _PUSHED.fullmatch(f"{head.method} {head.path}"):
                 bodies.check_json(body, head.one(b"content-type"), self._limits.depth)
-            await self._app(scope, _replay(body, receive) if body else receive, send)
+            await self._app(scope, _replay(body, receive), send)
         except bodies.BadBodyError as error:
             await _refuse(send, Refusal(error.status, str(error)), hang_up=unread)
         except Refusal as refusal:
@@ -250,9 +250,11 @@ def _authority(origin: str) -> str | None:
 
 def _length(head: Head) -> int | None:
     """Read how long the body says it is; None where it comes in chunks."""
-    text = head.one(b"content-length")
+    text, coding = head.one(b"content-length"), head.one(b"transfer-encoding")
+    if text is not None and coding is not None:
+        raise Refusal(400, "a body has a length or comes in chunks, not both")
     if text is None:
-        return None if head.one(b"transfer-encoding") is not None else 0
+        return None if coding is not None else 0
     if not text.isascii() or not text.isdecimal():
         raise Refusal(400, "content-length is no number")
     return int(text)
