@@ -38,18 +38,7 @@ def cost(folder: Path, runs: int) -> None:
     """Measure scrapes and turns over runs that go on."""
     started = time.time() - SECONDS - TURN_SECONDS * TURNS
     lines = list(folders.usage(SECONDS + TURN_SECONDS * TURNS, processes=0, started=started))
-    places = {}
-    for number in range(runs):
-        run_id = outlets.run_id_at(started, f"{number:06x}")
-        places[run_id] = folders.write_run(
-            folder / "home",
-            run_id=run_id,
-            seconds=SECONDS,
-            processes=0,
-            started=started,
-            ended=False,
-            start=outlets.this_recorder(),
-        )
+    places = _written(folder / "home", runs, started)
     with (
         outlets.indexed(folder / "home") as (opened, _),
         metricservers.victoria_metrics(folder / "victoria") as victoria,
@@ -89,6 +78,17 @@ def cost(folder: Path, runs: int) -> None:
         print(f"scrape:                 {min(scrapes) / runs * 1000:.2f} ms of CPU a run")
         print(f"dropped:                {pump.counts.dropped or 0}")
         pump.close()
+
+
+def _written(home: Path, runs: int, started: float) -> dict[str, Path]:
+    ids = [outlets.run_id_at(started, f"{number:06x}") for number in range(runs)]
+    me = outlets.this_recorder()
+    return {
+        run_id: folders.write_run(
+            home, run_id=run_id, seconds=SECONDS, processes=0, started=started, ended=False, start=me
+        )
+        for run_id in ids
+    }
 
 
 def kills(folder: Path, wanted: int) -> None:
