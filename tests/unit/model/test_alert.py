@@ -1,9 +1,11 @@
 """What rules, standings and notices say of themselves."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
+from jobmeter.model import alert_answers
 from jobmeter.model.alert import Change, Level, Notice, Op, Silence, Standing, State, Turn
 from jobmeter.model.report import Severity
 
@@ -113,3 +115,11 @@ def test_a_silence_holds_from_its_beginning_until_its_end() -> None:
         "comment": "moving disks",
         "by": "ann",
     }
+
+
+def test_what_is_shown_is_what_the_types_say() -> None:
+    known = replace(STANDING, instance="GPU-0", resolved_at=1_100.0, count=2, silenced_by="s1")
+    assert set(known.as_record(0.0)) == set(alert_answers.AlertNow.__annotations__)
+    silence = Silence(id="s1", where="", begin=10.0, until=20.0)
+    # `from` is a word of the language: a TypedDict made as a class cannot name it
+    assert set(silence.as_record(0.0)) - {"from"} == set(alert_answers.SilenceTold.__annotations__)
