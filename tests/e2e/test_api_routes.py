@@ -300,6 +300,15 @@ def test_campaigns_tell_their_regions(served: Served) -> None:
     assert refused(served, "/campaigns/mars", 404) == "there is no such region"
 
 
+def test_jobs_are_advised_on_what_to_ask_for(served: Served) -> None:
+    found = ask(served, "/sizing", target="slurm")
+    assert found["jobs"] == json.loads(
+        commands.jobmeter(served.home, "size", "--for", "slurm", "--json").text
+    )
+    assert ask(served, "/sizing", job=BUILD)["jobs"][0]["runs"] >= 1
+    assert "is no time" in refused(served, "/sizing", since="yesterweek")
+
+
 def test_measurements_are_listed(served: Served) -> None:
     shown = json.loads(commands.jobmeter(served.home, "measurements", "--json").text)
     assert ask(served, "/measurements")["measurements"] == shown

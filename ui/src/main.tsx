@@ -11,6 +11,7 @@ import { Compare } from "./pages/compare.tsx";
 import { Live } from "./pages/live.tsx";
 import { Run } from "./pages/run.tsx";
 import { Runs } from "./pages/runs.tsx";
+import { Sizing } from "./pages/sizing.tsx";
 
 const PAGES = [
   { path: "/", title: "Runs" },
@@ -53,6 +54,7 @@ function Page() {
   if (path.value === "/compare") return <Compare />;
   if (path.value === "/live") return <Live />;
   if (path.value === "/campaigns") return <Campaigns />;
+  if (path.value === "/sizing") return <Sizing />;
   return (
     <Empty title="There is no such page">
       <p>

@@ -228,3 +228,20 @@ export interface Campaign {
   total_builds_all_regions: number;
   regions: Region[];
 }
+
+export interface Advised {
+  unit: string;
+  asked?: number;
+  typical: number;
+  largest: number;
+  advised: number;
+  failure_probability: number;
+  confidence: string;
+  runs: number;
+  method: string;
+  expected_saving?: number;
+}
+
+export interface Sized {
+  jobs: { job: string; runs: number; advice: Record<string, Advised>; missing: Record<string, string>; lines?: string[] }[];
+}

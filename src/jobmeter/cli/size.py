@@ -44,14 +44,10 @@ def main(args: argparse.Namespace) -> int:
     input_bytes = None if args.input_size is None else sizing.parse_size(args.input_size)
     found = sizing.size(common.home_of(args), args.jobs, since=args.since, input_bytes=input_bytes)
     if args.json:
-        common.print_json([_record(one, target) for one in found])
+        common.print_json([sizing.record(one, target) for one in found])
         return 0
     _print(found, target)
     return 0
-
-
-def _record(one: JobSizing, target: str | None) -> dict[str, object]:
-    return one.as_record() | ({} if target is None else {"lines": sizing.lines(target, [one])})
 
 
 def _print(found: list[JobSizing], target: str | None) -> None:

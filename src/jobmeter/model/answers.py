@@ -384,3 +384,41 @@ class RegionBuilds(TypedDict):
     region: RegionTold
     builds: list[dict[str, Any]]
     """The latest first."""
+
+
+class AdviceTold(TypedDict, total=False):
+    """What to ask for of one resource, in base units."""
+
+    unit: str
+    asked: float
+    """What the newest run was given; absent where nothing limited it."""
+    typical: float
+    largest: float
+    advised: float
+    low: float
+    high: float
+    failure_probability: float
+    failure_probability_high: float
+    confidence: Literal["low", "medium", "high"]
+    runs: int
+    method: str
+    expected_saving: float
+    """The share of what is asked for now that is no longer held."""
+
+
+class JobSized(TypedDict, total=False):
+    """Advice on one job, and why there is none on some resources."""
+
+    job: str
+    runs: int
+    input_bytes: float
+    advice: dict[str, AdviceTold]
+    missing: dict[str, str]
+    lines: list[str]
+    """Of the scheduler that was asked for."""
+
+
+class Sized(TypedDict):
+    """Jobs, the largest saving first."""
+
+    jobs: list[JobSized]

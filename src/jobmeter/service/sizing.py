@@ -22,6 +22,10 @@ TARGETS = tuple(sizing_lines.TARGETS)
 Jobs = dict[str, list[Run]]
 
 
+class NothingRecordedError(UsageError):
+    """There is no run to learn from."""
+
+
 def size(
     home: str,
     wanted: Sequence[str] = (),
@@ -42,6 +46,22 @@ def size(
             ]
         )
     return sized if wanted else sorted(sized, key=lambda one: (-saved_bytes(one), one.job))
+
+
+def told(
+    home: str, job: str | None = None, *, since: str | None = None, target: str | None = None
+) -> list[dict[str, object]]:
+    """Advise as `size --json` does; a home without runs has no job to advise on."""
+    try:
+        found = size(home, () if job is None else (job,), since=since)
+    except NothingRecordedError:
+        return []
+    return [record(one, target) for one in found]
+
+
+def record(one: JobSizing, target: str | None) -> dict[str, object]:
+    """Render one job, with the lines of a scheduler where one is named."""
+    return one.as_record() | ({} if target is None else {"lines": lines(target, [one])})
 
 
 def lines(target: str, jobs: Sequence[JobSizing]) -> list[str]:
@@ -83,7 +103,7 @@ def _moment(since: str | None, now: float) -> float:
 def _chosen(store: Store, wanted: Sequence[str], begin: float, now: float) -> Jobs:
     jobs = _grouped(run for run in store.briefs() if begin <= (run.started_at or 0.0))
     if not jobs:
-        raise UsageError(
+        raise NothingRecordedError(
             "there is no run to learn from",
             hint="record one, jobmeter run -- COMMAND, or jobmeter import FILE",
         )

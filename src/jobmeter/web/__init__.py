@@ -20,6 +20,7 @@ ROUTES: dict[str, str] = {
     "runs": "jobmeter.web.api_runs",
     "seeds": "jobmeter.web.api_seeds",
     "series": "jobmeter.web.api_series",
+    "sizing": "jobmeter.web.api_sizing",
     "stream": "jobmeter.web.api_stream",
     "sync": "jobmeter.web.api_sync",
 }

@@ -291,5 +291,31 @@ ANSWERS: dict[str, Any] = {
     },
     "listRuns": {"runs": [_RUN], "next": None, "total": 1},
     "restoreRun": {"run_id": RUN_ID},
+    "sizeJobs": {
+        "jobs": [
+            {
+                "job": "vision/resnet",
+                "runs": 12,
+                "advice": {
+                    "memory": {
+                        "unit": "bytes",
+                        "asked": 68719476736,
+                        "typical": 20401094656,
+                        "largest": 22548578304,
+                        "advised": 25769803776,
+                        "low": 19864223744,
+                        "high": 23085449216,
+                        "failure_probability": 0.004,
+                        "failure_probability_high": 0.05,
+                        "confidence": "medium",
+                        "runs": 12,
+                        "method": "history",
+                        "expected_saving": 0.621,
+                    }
+                },
+                "missing": {"gpus": "no GPU was seen"},
+            }
+        ]
+    },
 }
 """By operation."""
