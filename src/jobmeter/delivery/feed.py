@@ -16,6 +16,7 @@ from jobmeter.delivery import folder_labels, following, rank_steps
 from jobmeter.delivery.samples import MILLISECONDS, Mark, Points, Slice, Story
 from jobmeter.exporters import metric_families, metric_names, run_metrics
 from jobmeter.exporters.metric_names import SUM_DIGITS, Family, Labels, Type
+from jobmeter.exporters.prometheus import MAX_SERIES_OF_RUN
 from jobmeter.exporters.run_metrics import Name
 from jobmeter.model.measurement import Kind
 from jobmeter.model.run import LIVE, Run, Status
@@ -60,6 +61,8 @@ class _Remembered:
     usage_ms: int
     totals: dict[Name, float] = field(default_factory=dict)
     devices: folder_labels.Devices = field(default_factory=dict)
+    admitted: set[tuple[str, Labels]] = field(default_factory=set)
+    """Series that are sent: names of metrics are the job's, and it may invent thousands."""
     follower: following.Follower | None = None
     """Reads on from the mark, where that is near the end of the file."""
 
@@ -90,14 +93,17 @@ class Feed:
         until = wanted.until or look.ending(steps_ms, ended=ended)
         follower = None if more or ended else _follower(run, until, found, known)
         self._known[run.run_id] = replace(known, usage_ms=until.usage_ms, follower=follower)
+        # what is known of the run is of now, not of a backlog
+        facts = [] if more else look.facts(until.usage_ms)
+        points, too_many = _admitted([*facts, *made, *look.states(), *steps], known.admitted)
         return Slice(
             run=run,
             until=until,
-            # what is known of the run is of now, not of a backlog
-            points=[*made, *steps, *look.states(), *(() if more else look.facts(until.usage_ms))],
+            points=points,
             too_old=look.too_old,
+            too_many=too_many,
             more=more,
-            over=look.over(store) if ended and wanted.takes(until.usage_ms) else (),
+            over=look.over(store)[:MAX_SERIES_OF_RUN] if ended and wanted.takes(until.usage_ms) else (),
             story=_story(store, run) if ended and wanted.story else None,
         )
 
@@ -223,6 +229,20 @@ def _series(
         for column in columns.columns(windows)
         if column.name[0] in exported
     ]
+
+
+def _admitted(points: Sequence[Points], admitted: set[tuple[str, Labels]]) -> tuple[list[Points], int]:
+    """Keep the points of series that were sent before, and of new ones while there is room; count the others'."""
+    kept: list[Points] = []
+    left_out = 0
+    for one in points:
+        name = (one.family.name, one.labels)
+        if name in admitted or len(admitted) < MAX_SERIES_OF_RUN:
+            admitted.add(name)
+            kept.append(one)
+        else:
+            left_out += len(one.times_ms)
+    return kept, left_out
 
 
 def _follower(

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from jobmeter.delivery.feed import Feed, Wanted
 from jobmeter.delivery.positions import Positions
-from jobmeter.delivery.samples import MILLISECONDS, REFUSED, TOO_OLD, Counts, Mark, Slice
+from jobmeter.delivery.samples import MILLISECONDS, REFUSED, TOO_MANY, TOO_OLD, Counts, Mark, Slice
 from jobmeter.model.run import LIVE, Run
 from jobmeter.stores import Store
 
@@ -149,6 +149,7 @@ class Pump:
                 continue
             found = self._feed.slice(store, run, mark, self._wanted())
             self.counts.drop(TOO_OLD, found.too_old)
+            self.counts.drop(TOO_MANY, found.too_many)
             if found.more:
                 self.note([run_id])
             if found.size or found.until != mark:

@@ -9,8 +9,9 @@ from jobmeter.model.steps import Step
 from jobmeter.model.view import Event
 
 MILLISECONDS = 1000
-TOO_OLD, REFUSED = "too_old", "refused"
-"""Why samples are given up: they waited for longer than receivers take them, or a receiver would not have them."""
+TOO_OLD, TOO_MANY, REFUSED = "too_old", "too_many_series", "refused"
+"""Why samples are given up: they waited for longer than receivers take them, their run has more series than are sent of
+one, or a receiver would not have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class Slice:
     points: Sequence[Points]
     too_old: int = 0
     """Points that were left out, because receivers refuse what is older than an hour."""
+    too_many: int = 0
+    """Points of series beyond those that are sent of one run."""
     more: bool = False
     """The run has more to bring than fitted."""
     over: Sequence[tuple[Family, Labels]] = ()

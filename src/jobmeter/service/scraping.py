@@ -14,7 +14,7 @@ from typing import Protocol
 import jobmeter
 from jobmeter.delivery import live_values, rank_steps
 from jobmeter.delivery.live_values import LiveValues
-from jobmeter.delivery.samples import REFUSED, TOO_OLD, Counts
+from jobmeter.delivery.samples import REFUSED, TOO_MANY, TOO_OLD, Counts
 from jobmeter.exporters import metric_families, prometheus
 from jobmeter.exporters.run_metrics import RunReadings, Sample
 from jobmeter.model.run import LIVE
@@ -130,6 +130,6 @@ def _of_outlet(name: str, counts: Counts) -> Iterator[Sample]:
     yield Sample(metric_families.OUTLET_RETRIES, own, counts.retries)
     if counts.delivered_at is not None:
         yield Sample(metric_families.OUTLET_DELIVERED, own, counts.delivered_at)
-    for reason in (REFUSED, TOO_OLD):
+    for reason in (REFUSED, TOO_MANY, TOO_OLD):
         points = counts.dropped.get(reason, 0)
         yield Sample(metric_families.OUTLET_DROPPED, (*own, ("reason", reason)), points)

@@ -257,3 +257,18 @@ def test_a_clock_that_is_far_ahead_is_waited_for(tmp_path: Path) -> None:
         moving.note([run_id])
         moving.turn()
         assert outlet.points()["jobmeter_proc_sum_rss_bytes", ""] == stored(opened, run_id, "proc_rss_total")
+
+
+def test_a_run_that_invents_metrics_without_end_is_told_of_so_many(tmp_path: Path) -> None:
+    run_id, folder = write_live(tmp_path / "home", 5, ago=100)
+    metrics = {f"made up {number}": number for number in range(3000)}
+    step = {"timestamp": folders.iso(NOW - 50), "step": 1, "rank": 0, "source": "sdk", "metrics": metrics}
+    folders.append(folder / "steps.jsonl", step)
+    outlet = Keeping()
+    with indexed(tmp_path / "home") as (_, reading):
+        moving = pump(outlet, tmp_path, reading)
+        moving.turn()
+    assert len(outlet.points()) == 2000
+    assert ("jobmeter_proc_sum_rss_bytes", "") in outlet.points()
+    assert moving.counts.dropped["too_many_series"] > 1000
+    assert run_id in Positions(tmp_path / "outlets" / "test.json").marks
