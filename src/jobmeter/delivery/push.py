@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from jobmeter.delivery import outgoing, sidecar, wire
 from jobmeter.model import sync
-from jobmeter.model.sync import Held
+from jobmeter.model.sync import Held, Part
 
 BUDGET_BYTES = 4 << 20
 _LEAST_BUDGET_BYTES = 64 << 10
@@ -81,9 +81,19 @@ class _Pushing:
             final = closed and not more and not self._files.stuck
             if not pieces and (not final or self._state.final):
                 return self._done
+            pieces += self._unchanged(pieces) if final else []
             self._send(pieces, final=final)
             if not more and self._confirmed(pieces):
                 return self._done
+
+    def _unchanged(self, pieces: Sequence[outgoing.Piece]) -> list[outgoing.Piece]:
+        """Ask of every other file too whether the server still has it: a power loss may have cost it some."""
+        told = {piece.part.name for piece in pieces}
+        return [
+            outgoing.Piece(Part(name=name, offset=sent.sent, crc32=sent.crc32, length=0), b"", sent)
+            for name, sent in self._state.files.items()
+            if name not in told and self._files.file(name) is not None
+        ]
 
     def _confirmed(self, pieces: Sequence[outgoing.Piece]) -> bool:
         return all(self._state.files.get(piece.part.name) == piece.until for piece in pieces)

@@ -33,7 +33,11 @@ def look(path: Path, known: Known | None, *, carried: Carried, closed: bool) -> 
     try:
         status = os.stat(path, follow_symlinks=False)
     except FileNotFoundError:
-        return _look_compressed(path, known)
+        found = _look_compressed(path, known)
+        if found is known or closed or carried is Carried.OUTPUT or not _is_torn(path, found):
+            return found
+        _unpack(path)
+        status = os.stat(path, follow_symlinks=False)
     if known is not None and known.inode == status.st_ino and known.held.size == status.st_size:
         return known
     size = status.st_size
@@ -52,6 +56,13 @@ def _look_compressed(path: Path, known: Known | None) -> Known:
     if known is not None and known.inode == status.st_ino:
         return known
     return Known(_checksum(path, NOTHING.held), status.st_ino)
+
+
+def _is_torn(path: Path, found: Known) -> bool:
+    """Tell whether a compressed file ends within a line."""
+    if not found.held.size:
+        return False
+    return b"".join(tailer.blocks(path.parent, path.name, found.held.size - 1)) != b"\n"
 
 
 def _checksum(path: Path, begin: Held) -> Held:

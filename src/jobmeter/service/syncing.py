@@ -103,6 +103,8 @@ class Receiver:
         """Take the parts of one request; gives the size of each file after it."""
         header, parts = parse(body)
         folder = self._folder(run_id)
+        if not any(map(len, parts)) and not folder.exists():
+            return {part.name: 0 for part in header.files}  # nothing of a run that nobody began
         with self._locks[hash(run_id) % _STRIPES], self._opened(folder, sender) as (fd, marker):
             run = self._remembered(run_id)
             before = {part.name: run.files.get(part.name) for part in header.files}
