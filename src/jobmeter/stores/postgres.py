@@ -27,6 +27,7 @@ from jobmeter.stores import (
     documents,
     lines,
     lists,
+    packing,
     points,
     postgres_link,
     postgres_listed,
@@ -77,6 +78,7 @@ class PostgresStore:
     def __init__(self, url: str, origin: str) -> None:
         self._link = postgres_link.Link(url)
         self._origin = origin
+        self._packer = packing.Packer()
         with self._link.guard(), self._link.connect() as connection:
             self._version = postgres_migrate.upgrade(connection)
         self._link.open()
@@ -104,7 +106,7 @@ class PostgresStore:
 
     def append(self, batch: Batch) -> bool:
         with self._link.transaction() as session:
-            return postgres_runs.add(session, batch, self._origin)
+            return postgres_runs.add(session, batch, self._origin, self._packer)
 
     def forget(self, run_id: str) -> None:
         with self._link.transaction() as session:

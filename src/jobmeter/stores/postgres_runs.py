@@ -13,6 +13,7 @@ from jobmeter.stores import (
     columns,
     documents,
     lists,
+    packing,
     paging,
     points,
     postgres_link,
@@ -84,7 +85,7 @@ class _Known(NamedTuple):
     tags: list[tuple[str, str]]
 
 
-def add(session: Session, batch: Batch, origin: str) -> bool:
+def add(session: Session, batch: Batch, origin: str, packer: packing.Packer) -> bool:
     """Add a batch; False when the index has already moved past its beginning."""
     run_id = batch.run.run_id
     known = _claim(session, run_id)
@@ -107,9 +108,9 @@ def add(session: Session, batch: Batch, origin: str) -> bool:
     job, instances = columns.split(batch.windows)
     _add_processes(session, run_no, batch.run, instances)
     tables = postgres_points.PostgresPoints(session, run_no)
-    points.PointWriter(tables, coarse.counters(batch.run)).add(job, instances, final=batch.final)
+    points.PointWriter(tables, coarse.counters(batch.run), packer).add(job, instances, final=batch.final)
     steps = stepcolumns.streams(batch.steps)
-    stepchunks.StepWriter(postgres_steps.PostgresSteps(session, run_no)).add(steps, final=batch.final)
+    stepchunks.StepWriter(postgres_steps.PostgresSteps(session, run_no), packer).add(steps, final=batch.final)
     return True
 
 
