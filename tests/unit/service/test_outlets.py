@@ -1,11 +1,12 @@
 """The settings of what a server sends by itself."""
 
+import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from jobmeter.errors import UsageError
+from jobmeter.errors import StoreError, UsageError
 from jobmeter.service import outlets
 from jobmeter.stores import Store
 
@@ -80,3 +81,23 @@ def test_settings_that_cannot_be_are_refused(tmp_path: Path, settings: str, told
     with pytest.raises(UsageError) as refused:
         made(tmp_path, f"[remote_write]\n{settings}\n")
     assert str(refused.value).startswith(told)
+
+
+def test_what_keeps_an_outlet_from_working_is_told_once(tmp_path: Path) -> None:
+    told: list[str] = []
+    asked = threading.Semaphore(0)
+
+    def broken() -> AbstractContextManager[Store]:
+        asked.release()
+        raise StoreError("the index cannot be read")
+
+    config = tmp_path / "jobmeter" / "config.toml"
+    config.parent.mkdir()
+    config.write_text('[remote_write]\nurl = "http://x/"\ninterval = "10ms"\n')
+    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
+    found = outlets.Outlets(str(tmp_path / "home"), broken, environ, warn=told.append)
+    found.start()
+    for _ in range(5):
+        assert asked.acquire(timeout=10)
+    found.stop()
+    assert told == ["remote_write: the index cannot be read"]
