@@ -11,6 +11,8 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jobmeter.config.options import Options
 
 CONTROL_FD, DONE_FD = 3, 4
@@ -67,6 +69,19 @@ def start(options: "Options", folder: str | None) -> Follower | None:
     os.close(told)
     os.waitpid(pid, 0)
     return Follower(control, done)
+
+
+def lacks_token(server: str | None, environ: "Mapping[str, str]") -> bool:
+    """Tell whether a server elsewhere would be asked without a token, which none answers."""
+    if server is None or environ.get("JOBMETER_TOKEN"):
+        return False
+    from jobmeter.config import receivers
+
+    folder = environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    path = environ.get("JOBMETER_TOKEN_FILE") or os.path.join(folder, "jobmeter", "token")
+    return not os.path.exists(path) and not receivers.is_loopback(
+        server.partition("://")[2].partition("/")[0]
+    )
 
 
 def _stand_apart(kept: set[int]) -> None:

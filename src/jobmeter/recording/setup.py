@@ -92,6 +92,8 @@ def follow(plan: Plan) -> None:
         return
     from jobmeter.recording import following
 
+    if following.lacks_token(plan.options.server, os.environ) and not plan.options.quiet:
+        print("jobmeter: no token for the server: set JOBMETER_TOKEN; the run is kept here", file=sys.stderr)
     plan.follower = guard.attempt(
         lambda: following.start(plan.options, plan.folder.path),
         lambda error: print(f"jobmeter: the run is not followed: {error}", file=sys.stderr),

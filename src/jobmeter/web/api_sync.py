@@ -45,7 +45,8 @@ class Gap:
     summary="Take in new bytes of a run's files",
     tags=["push"],
     responses={
-        409: ResponseSpec(Gap, generate_examples=False, description="The bytes do not follow what is here")
+        200: ResponseSpec(Sizes, generate_examples=False, description="All of it is written"),
+        409: ResponseSpec(Gap, generate_examples=False, description="The bytes do not follow what is here"),
     },
 )
 def sync_run(
