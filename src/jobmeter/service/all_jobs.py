@@ -5,6 +5,7 @@ counted as one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from jobmeter.analysis import job_totals
 from jobmeter.analysis.job_totals import JobBrief, JobTotals
@@ -29,8 +30,9 @@ _NAMES = (
 )
 _LIVE_WORDS = frozenset(status.value for status in LIVE)
 _ANY = Moment(float("-inf"), float("inf"))
-_FEW_JOBS = 200
+_FEW_JOBS = 500
 """Jobs that are asked for at once."""
+_SOME_FAST = 50
 SOME_RUNS = 20_000
 """Where more runs than these share jobs, all are read in one go."""
 
@@ -42,14 +44,10 @@ def totals(store: Store, *, some_runs: int = SOME_RUNS) -> JobTotals:
         return job_totals.of([_brief(job_id, found) for job_id, found in _grouped(store, None)])
     runs = _runs(store)
     recorders = dict(_grouped(store, tuple(shared)))
-    parts = job_totals.of([_recorder(job_id, one) for job_id, found in recorders.items() for one in found])
-    joined = [_brief(job_id, found) for job_id, found in recorders.items()]
-    fast = [
-        _recorder(str(one.get("job_id", one["id"])), one)
-        for one in _read(store, RunQuery(sort=Field("throughput"), limit=_most(shared)))
-    ]
-    alone = [one for one in fast if one.job_id not in shared]
-    return runs.without(parts).with_jobs(job_totals.of(joined), [*alone, *joined])
+    parts = {job_id: [_recorder(job_id, one) for one in found] for job_id, found in recorders.items()}
+    joined = [_joined(parts[job_id], found) for job_id, found in recorders.items()]
+    alone = runs.without(job_totals.of(list(chain.from_iterable(parts.values()))))
+    return alone.with_jobs(job_totals.of(joined), [*_fastest(store, shared), *joined])
 
 
 def page(store: Store, number: int, size: int) -> tuple[list[JobBrief], int]:
@@ -69,18 +67,25 @@ def _shared(store: Store) -> list[Facet]:
     return store.facets(RunQuery(), ["job_id"], least=2, most=None)["job_id"]
 
 
-def _most(shared: Mapping[str, int]) -> int:
-    return job_totals.TOP_JOBS + sum(shared.values())
+def _fastest(store: Store, shared: Mapping[str, int]) -> list[JobBrief]:
+    """Name the fastest jobs of one recorder, looking further the more of the fastest runs share jobs."""
+    most = job_totals.TOP_JOBS + sum(shared.values())
+    limit = min(_SOME_FAST, most)
+    while True:
+        query = RunQuery(sort=Field("throughput"), limit=limit)
+        read = [_recorder(str(one.get("job_id", one["id"])), one) for one in _read(store, query)]
+        found = [one for one in read if one.job_id not in shared]
+        if len(found) >= job_totals.TOP_JOBS or len(read) < limit or limit == most:
+            return found
+        limit = min(10 * limit, most)
 
 
 def _runs(store: Store) -> JobTotals:
     """Add all runs up as if each were a job."""
     found = store.totals(RunQuery(), ["throughput", "gpu_util", "gpu_memory"])
-    trained = store.totals(RunQuery(where=_has("steps.count")), ["wall"])["wall"]
-    # who has no span of the monotonic clock may still have two times of the wall clock
-    unclocked = All((_has("steps.count"), _has("ended"), Not(_has("wall"))))
-    more = [_duration((one,)) for one in _read(store, RunQuery(where=unclocked))]
-    known = [seconds for seconds in more if seconds is not None]
+    of_training = store.totals(RunQuery(where=_has("steps.count")), ["wall", "steps.count"])
+    trained = of_training["wall"]
+    known = _unclocked(store) if trained.count < of_training["steps.count"].count else []
     statuses = store.facets(RunQuery(), ["status"], most=None)["status"]
     return JobTotals(
         by_status={one.value: one.count for one in statuses},
@@ -89,6 +94,13 @@ def _runs(store: Store) -> JobTotals:
         gpu_util=found["gpu_util"],
         gpu_memory=found["gpu_memory"],
     )
+
+
+def _unclocked(store: Store) -> list[float]:
+    """Time trainings without a span of the monotonic clock: they may still have two times of the wall clock."""
+    where = All((_has("steps.count"), _has("ended"), Not(_has("wall"))))
+    found = [_duration((one,)) for one in _read(store, RunQuery(where=where))]
+    return [seconds for seconds in found if seconds is not None]
 
 
 def _has(name: str) -> Compare:
@@ -116,13 +128,16 @@ def _read(store: Store, query: RunQuery) -> Iterator[Fields]:
 
 
 def _brief(job_id: str, recorders: Sequence[Fields]) -> JobBrief:
-    parts = [_recorder(job_id, fields) for fields in recorders]
+    return _joined([_recorder(job_id, fields) for fields in recorders], recorders)
+
+
+def _joined(parts: Sequence[JobBrief], recorders: Sequence[Fields]) -> JobBrief:
     if len(parts) == 1:
         return parts[0]
     utils = [one.gpu_util_percent for one in parts if one.gpu_util_percent is not None]
     speeds = [one.throughput for one in parts if one.throughput is not None]
     return JobBrief(
-        job_id=job_id,
+        job_id=parts[0].job_id,
         status=next((one.status for one in parts if one.status in _LIVE_WORDS), parts[0].status),
         duration_seconds=_duration(recorders),
         is_training=any(one.is_training for one in parts),

@@ -1,7 +1,7 @@
 """Filters as SQL over the columns of `listed`; what columns do not tell is left to Python.
 
-Every condition is true or false, never null, so that `not` means what it means in Python. Texts are compared in lower
-case as Python makes it: databases disagree about letters, so that form is stored wherever it differs.
+A field that a run does not have makes a condition null, which finds nothing, and which `not` takes for false. Texts are
+compared in lower case as Python makes it: databases disagree about letters, so that form is stored where it differs.
 """
 
 from collections.abc import Iterable
@@ -29,6 +29,11 @@ class Condition(NamedTuple):
 
     sql: str
     bound: tuple[Bound, ...] = ()
+
+    @property
+    def is_any(self) -> bool:
+        """Tell whether it leaves nothing out."""
+        return self.sql == _TRUE
 
 
 class Split(NamedTuple):
@@ -91,17 +96,27 @@ def _condition(where: Filter, dialect: Dialect) -> Condition | None:
             return _joined(found, " OR ", _FALSE)
         case Not():
             inner = _condition(where.part, dialect)
-            return None if inner is None else Condition(f"NOT ({inner.sql})", inner.bound)
+            return None if inner is None else Condition(f"({inner.sql}) IS NOT TRUE", inner.bound)
         case All():
             return _parts(where.parts, " AND ", _TRUE, dialect)
         case Either():
-            return _parts(where.parts, " OR ", _FALSE, dialect)
+            return _among(where.parts, dialect) or _parts(where.parts, " OR ", _FALSE, dialect)
 
 
 def _parts(parts: tuple[Filter, ...], word: str, empty: str, dialect: Dialect) -> Condition | None:
     made = [_condition(part, dialect) for part in parts]
     known = [part for part in made if part is not None]
     return _joined(known, word, empty) if len(known) == len(made) else None
+
+
+def _among(parts: tuple[Filter, ...], dialect: Dialect) -> Condition | None:
+    """Say that one text is any of several; None for any other choice."""
+    known = [part for part in parts if isinstance(part, Compare) and part.op is Op.EQ]
+    names = {part.field.name for part in known}
+    if len(known) < len(parts) or len(names) != 1 or not is_text(known[0].field.name):
+        return None
+    marks = ", ".join([dialect.mark] * len(known))
+    return Condition(f"{column(names.pop())} IN ({marks})", tuple(part.text for part in known))
 
 
 def _compare(where: Compare, dialect: Dialect) -> Condition | None:
@@ -126,14 +141,14 @@ def _text(where: Compare, dialect: Dialect) -> Condition | None:
     name, mark = where.field.name, dialect.mark
     match where.op:
         case Op.EQ:
-            return Condition(f"{column(name)} IS NOT NULL AND {column(name)} = {mark}", (where.text,))
+            return Condition(f"{column(name)} = {mark}", (where.text,))
         case Op.NE:
-            return Condition(f"{column(name)} IS NOT NULL AND {column(name)} <> {mark}", (where.text,))
+            return Condition(f"{column(name)} <> {mark}", (where.text,))
         case Op.HAS:
             return _has(name, where.text, dialect)
         case Op.HAS_NOT:
             has = _has(name, where.text, dialect)
-            return Condition(f"{column(name)} IS NOT NULL AND NOT ({has.sql})", has.bound)
+            return Condition(f"NOT ({has.sql})" if where.text else _FALSE, has.bound)
         case Op.LT | Op.LE | Op.GT | Op.GE:
             return None
 
@@ -142,7 +157,7 @@ def _has(name: str, text: str, dialect: Dialect) -> Condition:
     if not text:
         return Condition(f"{column(name)} IS NOT NULL")
     contains = dialect.contains.format(text=folded(name), part=dialect.mark)
-    return Condition(f"{column(name)} IS NOT NULL AND {contains}", (text.lower(),))
+    return Condition(contains, (text.lower(),))
 
 
 def _number(where: Compare, dialect: Dialect) -> Condition | None:
@@ -160,7 +175,7 @@ def _number(where: Compare, dialect: Dialect) -> Condition | None:
         Op.GE: (f"{known} >= {mark}", (span.first,)),
     }
     sql, bound = bounds[where.op]
-    return Condition(f"{known} IS NOT NULL AND {sql}", bound)
+    return Condition(sql, bound)
 
 
 def order(query: RunQuery) -> str | None:

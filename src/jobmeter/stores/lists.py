@@ -131,24 +131,32 @@ class Lists:
         if others:
             matching = paging.matching(self._rows(query, others), query)
             found = paging.facets(matching, others, least=least, most=most)
-        for name in by_sql - found.keys():
-            counted = self._tags(split.condition) if name == TAGS else self._counted(name, split.condition)
-            found[name] = paging.ranked(counted, least=least, most=most)
+        counted = self._counted(
+            [name for name in dict.fromkeys(names) if name not in found], split.condition, least
+        )
+        found |= {name: paging.ranked(values, least=least, most=most) for name, values in counted.items()}
         return {name: found[name] for name in names}
 
-    def _counted(self, name: str, condition: Condition) -> list[tuple[str, int]]:
-        column = conditions.column(name)
-        sql = f"""SELECT {column}, count(*) FROM listed
-            WHERE {column} IS NOT NULL AND ({condition.sql}) GROUP BY {column}"""  # noqa: S608  # columns only
-        return self._asker.ask(sql, condition.bound, list[tuple[str, int]])
-
-    def _tags(self, condition: Condition) -> list[tuple[str, int]]:
-        sql = f"""SELECT run_tag.key || '=' || run_tag.value, count(*)
-            FROM run_tag JOIN listed ON listed.run_id = run_tag.run_id
-            WHERE {condition.sql} GROUP BY run_tag.key, run_tag.value"""  # noqa: S608  # columns only
-        if not condition.bound and condition.sql == "1 = 1":
-            sql = "SELECT key || '=' || value, count(*) FROM run_tag GROUP BY key, value"
-        return self._asker.ask(sql, condition.bound, list[tuple[str, int]])
+    def _counted(
+        self, names: Sequence[str], condition: Condition, least: int
+    ) -> dict[str, list[tuple[str, int]]]:
+        """Count by columns: all runs by the index of each, some by what a first look at all of them leaves."""
+        found: dict[str, list[tuple[str, int]]] = {name: [] for name in names}
+        if condition.is_any or not names:
+            for name in names:
+                found[name] = self._asker.ask(_counting(name, "listed", least), (), list[tuple[str, int]])
+            return found
+        columns = [f'listed."{conditions.named(name)}"' for name in names if name != TAGS]
+        first = f"""WITH found AS MATERIALIZED (SELECT {", ".join(["listed.run_id", *columns])}
+            FROM listed WHERE {condition.sql})"""  # noqa: S608  # columns only
+        parts = [
+            f"SELECT {place}, f{place}.* FROM ({_counting(name, 'found', least)}) AS f{place}"  # noqa: S608  # columns only
+            for place, name in enumerate(names)
+        ]
+        sql = f"{first} {' UNION ALL '.join(parts)}"
+        for place, value, count in self._asker.ask(sql, condition.bound, list[tuple[int, str, int]]):
+            found[names[place]].append((value, count))
+        return found
 
     def totals(self, query: RunQuery, names: Collection[str]) -> dict[str, Total]:
         """Add numbers up."""
@@ -209,6 +217,17 @@ class Lists:
             for run_id, brief in self._asker.ask(sql, part.bound, list[tuple[str, bytes]]):
                 found[run_id] = documents.decode_brief(brief)
         return found
+
+
+def _counting(name: str, table: str, least: int) -> str:
+    """Count the runs of a table by one of its columns, or by their tags."""
+    if name != TAGS:
+        column = f'{table}."{conditions.named(name)}"'
+        return f"""SELECT {column} AS value, count(*) AS runs FROM {table}
+            WHERE {column} IS NOT NULL GROUP BY {column} HAVING count(*) >= {least}"""  # noqa: S608  # columns only
+    chosen = "" if table == "listed" else f" JOIN {table} ON {table}.run_id = run_tag.run_id"
+    return f"""SELECT run_tag.key || '=' || run_tag.value AS value, count(*) AS runs FROM run_tag{chosen}
+        GROUP BY run_tag.key, run_tag.value HAVING count(*) >= {least}"""  # noqa: S608  # tables only
 
 
 def _row(

@@ -133,8 +133,10 @@ def cleaned(where: Filter | None) -> Filter | None:
 def _cleaned(where: Filter) -> Filter:
     match where:
         case Compare():
-            name, text = documents.clean(where.field.name), documents.clean(where.text)
+            name, text = _text(where.field.name), _text(where.text)
             kept = short(text) if name in _SHORT else text
+            if name == where.field.name and kept == where.text:
+                return where
             return replace(where, field=replace(where.field, name=name), text=kept)
         case Word():
             return Word(documents.clean(where.text))

@@ -72,6 +72,9 @@ CREATE INDEX listed_by_name ON listed (name);
 CREATE INDEX listed_by_project ON listed (project);
 CREATE INDEX listed_by_status ON listed (status);
 CREATE INDEX listed_by_user ON listed (user);
+-- The fastest first, and all that is added up for the summary of a home.
+CREATE INDEX listed_by_throughput
+    ON listed (throughput, started_at, run_id, wall, steps_count, gpu_util, gpu_memory);
 
 CREATE TABLE run_tag (
     key TEXT NOT NULL,
