@@ -203,3 +203,42 @@ def test_the_first_load_is_small(tab: Tab) -> None:
     tab.open()
     expect(page.get_by_role("link", name="first")).to_be_visible()
     assert 0 < sum(sizes) <= 120_000
+
+
+def test_any_run_is_a_few_letters_away(tab: Tab) -> None:
+    page = tab.open("/live")
+    page.keyboard.press("Control+k")
+    page.get_by_label("Go to a run or a page").fill("seco")
+    expect(page.get_by_role("option", name=re.compile("^second"))).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="second")).to_be_visible()
+
+
+def test_the_keys_are_told(tab: Tab) -> None:
+    page = tab.open()
+    expect(page.get_by_role("link", name="first")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("compare the picked")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_run_is_tagged_and_the_tag_taken_off(tab: Tab) -> None:
+    page = tab.open(f"/jobs/{tab.run_id('third')}")
+    people = page.get_by_label("Notes and tags")
+    people.get_by_label("Tag", exact=True).fill("keep=yes")
+    people.get_by_label("Note", exact=True).fill("the one for the paper")
+    people.get_by_role("button", name="Add").click()
+    expect(people).to_contain_text("keep=yes")
+    expect(people).to_contain_text("the one for the paper")
+    people.get_by_label("take tag keep off").click()
+    expect(people).not_to_contain_text("keep=yes")
+
+
+def test_deleting_can_be_undone(tab: Tab) -> None:
+    page = tab.open(f"/jobs/{tab.run_id('third')}")
+    page.get_by_label("Notes and tags").get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("link", name="first")).to_be_visible()
+    expect(page.get_by_role("link", name="third")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("link", name="third")).to_be_visible(timeout=10_000)

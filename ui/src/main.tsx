@@ -6,6 +6,7 @@ import { keep, refused } from "./auth.ts";
 import { go, isWriting, path } from "./router.ts";
 import { choice, cycle } from "./theme.ts";
 import { Empty } from "./parts/bits.tsx";
+import { open, Overlays } from "./parts/overlays.tsx";
 import { Campaigns } from "./pages/campaigns.tsx";
 import { Compare } from "./pages/compare.tsx";
 import { Live } from "./pages/live.tsx";
@@ -36,6 +37,12 @@ function App() {
           ))}
         </nav>
         <span class="grow" />
+        <button type="button" class="quiet" onClick={() => (open.value = "palette")} title="go anywhere">
+          Ctrl+K
+        </button>
+        <button type="button" class="quiet" onClick={() => (open.value = "help")} title="keys" aria-label="Keys">
+          ?
+        </button>
         <button type="button" class="quiet" onClick={cycle} title="light, dark, or as the system says">
           {choice.value}
         </button>
@@ -43,6 +50,7 @@ function App() {
       <main>
         <Page />
       </main>
+      <Overlays />
     </>
   );
 }

@@ -9,6 +9,7 @@ import { Failed, Health, sentence, Skeleton, StatusBadge } from "../parts/bits.t
 import { nameOf } from "../parts/run_columns.tsx";
 import { Advice } from "../parts/advice.tsx";
 import { Output } from "../parts/output.tsx";
+import { People } from "../parts/people.tsx";
 import { query, setQuery } from "../router.ts";
 import { listen } from "../stream.ts";
 import type { Curves, Happened, Lines, Report, RunShown } from "../types.ts";
@@ -48,7 +49,7 @@ export function Run({ id }: { id: string }) {
       </section>
       <Graphs run={run.data} report={report.data} />
       <Output id={id} isLive={isLive} errors={report.data?.log_errors ?? []} />
-      <Background run={run.data} />
+      <Background run={run.data} again={run.again} />
     </>
   );
 }
@@ -239,10 +240,11 @@ function limitOf(panel: Panel, run: RunShown): { limit?: { value: number; label:
   return value === undefined ? {} : { limit: { value, label: `limit ${panel.show(value)}` } };
 }
 
-function Background({ run }: { run: RunShown }) {
+function Background({ run, again }: { run: RunShown; again: () => void }) {
   const missing = Object.entries(run.provenance?.missing ?? {});
   return (
     <div class="columns">
+      <People run={run} again={again} />
       {run.by_command && run.by_command.length > 0 && (
         <section class="panel">
           <h2>Who used it</h2>

@@ -6,6 +6,7 @@ import { go, isWriting, query, setQuery } from "../router.ts";
 import { listen } from "../stream.ts";
 import type { Facets, Run, RunsPage } from "../types.ts";
 import { Empty, Failed, Skeleton } from "../parts/bits.tsx";
+import { remove } from "../parts/people.tsx";
 import { chosen, COLUMNS, type Column } from "../parts/run_columns.tsx";
 
 const ROW_PIXELS = 36;
@@ -45,7 +46,7 @@ export function Runs() {
         </aside>
         <Table {...{ listing, columns, sort, order, picked, setPicked }} />
       </div>
-      {picked.size > 0 && <Actions picked={picked} clear={() => setPicked(new Set())} />}
+      {picked.size > 0 && <Actions picked={picked} clear={() => setPicked(new Set())} again={listing.again} />}
     </>
   );
 }
@@ -299,12 +300,21 @@ function compare(picked: ReadonlySet<string>): void {
   go(`/compare?runs=${[...picked].map(encodeURIComponent).join(",")}`);
 }
 
-function Actions({ picked, clear }: { picked: ReadonlySet<string>; clear: () => void }) {
+function Actions({ picked, clear, again }: { picked: ReadonlySet<string>; clear: () => void; again: () => void }) {
   return (
     <div class="actions" role="toolbar" aria-label="Picked runs">
       <span>{picked.size} picked</span>
       <button type="button" class="main" disabled={picked.size < 2} onClick={() => compare(picked)}>
         Compare
+      </button>
+      <button
+        type="button"
+        onClick={() => {
+          void remove([...picked], again);
+          clear();
+        }}
+      >
+        Delete
       </button>
       <button type="button" class="quiet" onClick={clear}>
         Clear
