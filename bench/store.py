@@ -30,6 +30,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from support import folders  # noqa: E402  # the builder lives with the tests
 
+BATCH_WINDOWS = 4000
+"""About what one piece of a file brings."""
 PARTS = ("hour", "steps", "list", "ingest", "chart", "many")
 REFRESH = "import sys; from jobmeter.service import index; index.open_index(sys.argv[1]).refresh()"
 
@@ -143,12 +145,12 @@ def bench_list(folder: Path, count: int, rounds: int) -> None:
 
 
 def bench_ingest(folder: Path, rounds: int) -> None:
-    """Store an hour of 1 Hz samples of 30 keys that are in memory already: the store's part of the way."""
+    """Store ten hours of 1 Hz samples of 30 keys that are in memory already: the store's part of the way."""
     from jobmeter.runfolder import lines
     from jobmeter.stores import Batch, sqlite
 
     home = folder / "ingest"
-    run_folder = folders.write_run(home, seconds=3600)
+    run_folder = folders.write_run(home, seconds=36_000)
     run = reading(folder, home)
     windows = lines.WindowReader().read((run_folder / "usage.jsonl").read_bytes().splitlines())
     costs = []
@@ -157,9 +159,10 @@ def bench_ingest(folder: Path, rounds: int) -> None:
         store = sqlite.open_store(path)
         with store.writing(1):
             before = time.process_time()
-            for begin in range(0, len(windows), 600):
-                final = begin + 600 >= len(windows)
-                store.append(Batch(run=run, final=final, fields={}, windows=windows[begin : begin + 600]))
+            for begin in range(0, len(windows), BATCH_WINDOWS):
+                part = windows[begin : begin + BATCH_WINDOWS]
+                final = begin + BATCH_WINDOWS >= len(windows)
+                store.append(Batch(run=run, final=final, fields={}, windows=part))
             costs.append(time.process_time() - before)
         store.close()
     points, size = size_of(folder / "ingest-0.db")
