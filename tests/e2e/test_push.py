@@ -85,6 +85,23 @@ def test_a_run_arrives_while_it_lasts_and_whole_when_it_ended(served: Served, tm
     wait_for(lambda: shown(served, folder.name).get("status") == "failed")
 
 
+def test_as_the_first_process_of_a_container_it_stays_for_the_last_push(
+    served: Served, tmp_path: Path
+) -> None:
+    """There the follower is its child, and everything is killed as soon as it ends."""
+    home = Home(tmp_path / "home")
+    ran = home.run(
+        "-q", "--wait-for-children", "--server", served.url, "--", "sh", "-c", "echo one; sleep 0.3; exit 5",
+        before=["unshare", "--pid", "--fork", "--mount-proc"], env=home.environ(**pushing_to(served)),
+    )  # fmt: skip
+    assert (ran.code, ran.stdout) == (5, b"one\n")
+    assert "processes_left" not in ran.run
+    assert ran.run["summary"]["wait_cputime"] < 0.05
+    assert [
+        name for name, (here, there) in pushing.copied(ran.folder, served.home).items() if here != there
+    ] == []
+
+
 def test_output_in_a_file_of_ones_own_arrives_from_the_jobs_first_byte_on(
     served: Served, tmp_path: Path
 ) -> None:

@@ -9,9 +9,12 @@ import os
 import select
 import sys
 
+from jobmeter.probes import command, procfs
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from resource import struct_rusage
 
     from jobmeter.config.options import Options
 
@@ -26,13 +29,21 @@ _LAST_WORD_SECONDS = 10.0
 
 
 class Follower:
-    """The follower as its recorder sees it."""
+    """The follower as its recorder sees it: a helper of ours where orphans come to us whatever we do (as process 1)."""
 
-    __slots__ = ("_control", "_done")
+    __slots__ = ("_control", "_done", "strays", "usage")
 
-    def __init__(self, control: int, done: int) -> None:
+    def __init__(self, control: int, done: int, pid: int) -> None:
         self._control = control
         self._done = done
+        self.usage = command.Usage()
+        found = procfs.read_stat("/proc", pid) if pid else None
+        self.strays: tuple[int, ...] = (pid,) if found is not None and found[2] == os.getpid() else ()
+
+    def reaped(self, pid: int, rusage: "struct_rusage") -> None:
+        """Hear that the recorder has waited for it: what it used is not the job's."""
+        self.strays = tuple(stray for stray in self.strays if stray != pid)
+        self.usage.add(rusage, None)
 
     def over(self) -> None:
         """Tell that the run is over."""
@@ -62,13 +73,22 @@ def start(options: "Options", folder: str | None) -> Follower | None:
     if pid == 0:
         try:
             _stand_apart({heard, told})
-            _execute(words, environment, heard, told)
+            os.write(told, b"%d" % _execute(words, environment, heard, told))
         finally:
             os._exit(0)
     os.close(heard)
     os.close(told)
     os.waitpid(pid, 0)
-    return Follower(control, done)
+    os.set_blocking(done, False)
+    return Follower(control, done, _told_pid(done))
+
+
+def _told_pid(done: int) -> int:
+    """Read which process it is; 0 where it could not be started."""
+    try:
+        return int(os.read(done, 32) or b"0")
+    except BlockingIOError:
+        return 0  # who started it was killed in between
 
 
 def lacks_token(server: str | None, environ: "Mapping[str, str]") -> bool:
@@ -97,11 +117,11 @@ def _stand_apart(kept: set[int]) -> None:
             continue  # the listing's own, or none
 
 
-def _execute(words: list[str], environment: dict[str, str], heard: int, told: int) -> None:
+def _execute(words: list[str], environment: dict[str, str], heard: int, told: int) -> int:
     # clear of the low numbers that the new process is given
     high = [os.dup2(fd, number) for fd, number in ((heard, 10), (told, 11))]
     null = os.devnull
-    os.posix_spawn(
+    return os.posix_spawn(
         words[0],
         words,
         environment,

@@ -59,6 +59,8 @@ def record(options: "Options", command: list[str]) -> Outcome:
         task_clock_fd=plan.task_clock_fd,
         recorder_rss_bytes=setup.recorder_rss_bytes(plan.paths),
     )
+    if plan.follower is not None and plan.follower.strays:
+        job.lend(plan.follower)
     recorder = Recorder(plan, job, outputs, timing)
     supervisor = Supervisor(job, outputs, recorder, inbox=inbox, terminal=terminal, timing=timing)
     ending = supervisor.poll_once(SETTLE_SECONDS)
