@@ -78,6 +78,7 @@ def bench_points(server: servers.Server, url: str, processes: int) -> None:
         store.append(Batch(run=run, final=True, fields={}))
         spent = meter.seconds() - before
         points = sum(len(series.times) for series in store.series(run.run_id))
+        vacuum(url)
         grown = size(url) - before_bytes
         print(f"10 h of 1 Hz, 30 keys, {processes} processes every 10 s, {piece} windows at a time:")
         print(f"  {points / spent:12,.0f} points a second of CPU")

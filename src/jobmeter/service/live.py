@@ -353,13 +353,14 @@ def _wake_all(readers: Iterable[Reader], is_end: bool) -> None:
 
 def _encode(event: LiveEvent) -> bytes:
     """Lay out all but the id of an event; JSON holds no bare line ends, which would cut it."""
-    data = _json(event.data)
+    data = as_json(event.data)
     if len(data) > EVENT_BYTES:
-        data = _json({"run_id": event.run_id, "too_long": True})
+        data = as_json({"run_id": event.run_id, "too_long": True})
     return b"event: %b\ndata: %b\n\n" % (event.kind.value.encode(), data)
 
 
-def _json(data: Mapping[str, object]) -> bytes:
+def as_json(data: Mapping[str, object] | Sequence[object]) -> bytes:
+    """Write JSON on one line, whatever text it holds."""
     try:
         return msgspec.json.encode(data)
     except UnicodeEncodeError:

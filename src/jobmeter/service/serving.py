@@ -18,10 +18,10 @@ from jobmeter.service import (
     forwarding,
     index,
     keeping,
-    live,
     live_news,
     notices,
     outlets,
+    relaying,
     scraping,
     syncing,
 )
@@ -39,7 +39,7 @@ class Server:
         self.home = settings.home
         self.server_db = access.open_db(self.home)
         self.access = access.Access(self.server_db, access.local_token(self.home, settings.token))
-        self.hub = live.Hub()
+        self.hub = relaying.hub_of(settings)
         self.receiver = syncing.Receiver(settings.home)
         self._warn = warn
         self._readers = Readers(self._open_store)
