@@ -3,6 +3,7 @@
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -54,6 +55,30 @@ def test_two_servers_of_one_database_list_and_draw_the_runs_of_both_homes(
         ):
             assert answer(first, path).json() == answer(second, path).json()
         assert [line for line in first.complaints + second.complaints if "Ctrl-C" not in line] == []
+
+
+def test_a_stream_of_one_server_tells_what_the_other_indexes(tmp_path: Path, database: str) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    other.mkdir()
+    env = {"JOBMETER_DATABASE": database}
+    with (
+        serving(one, env=env) as first,
+        serving(other, env=env) as second,
+        second.client.stream("GET", "/api/v1/stream") as stream,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        lines = stream.iter_lines()
+        assert next(line for line in lines if line.startswith("event:")) == "event: hello"
+        told = pool.submit(lambda: next(line for line in lines if line.startswith("event: run")))
+        # the first server learns of the reader within a moment; what it indexed before is found by reading
+        known: list[str] = []
+        while not told.done():
+            known.append(f"{FIRST[:-3]}{len(known):03d}")
+            folders.write_run(one, run_id=known[-1], seconds=2)
+            await_runs(first, known)
+            assert len(known) < 50
+        assert told.result() == "event: run"
 
 
 def refused(home: Path, *arguments: str, **env: str) -> str:
