@@ -71,7 +71,10 @@ def _base(environ: Mapping[str, str]) -> Path | None:
 
 def _private(folder: Path) -> Path:
     """Make a directory of this user alone; one that another user laid out is refused."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # what has to be made above it is private as well: who may write there could put another folder in its place
+    for missing in [parent for parent in reversed(folder.parents) if not parent.exists()]:
+        missing.mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     status = os.lstat(folder)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
         raise PermissionError(f"{folder} is not a private directory of this user")

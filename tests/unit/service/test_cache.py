@@ -92,3 +92,14 @@ def test_long_and_odd_homes_give_usable_names(tmp_path: Path) -> None:
     assert len(name) < 100
     assert name.isascii()
     assert name.isprintable()
+
+
+def test_what_is_made_above_an_index_is_this_users_alone_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        path = cache.index_path(tmp_path / "home", {"XDG_CACHE_HOME": str(tmp_path / "new" / "cache")})
+    finally:
+        os.umask(before)
+    made = [folder for folder in path.parents if folder.is_relative_to(tmp_path / "new")]
+    assert len(made) == 4
+    assert {folder.stat().st_mode & 0o777 for folder in made} == {0o700}
