@@ -146,8 +146,9 @@ def programs() -> Path:
     assert package is not None
     assert package.origin is not None
     shipped = Path(package.origin).parent / RELEASES[os.environ.get("JOBMETER_TEST_POSTGRES", "18")]
+    # initdb needs libraries from beside the package; the other programs begin without any file that could be refused
     probe = subprocess.run(
-        [*_as_somebody(), str(shipped / "bin" / "postgres"), "--version"], cwd="/", capture_output=True
+        [*_as_somebody(), str(shipped / "bin" / "initdb"), "--version"], cwd="/", capture_output=True
     )
     if probe.returncode == 0:
         return shipped / "bin"
