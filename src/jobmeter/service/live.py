@@ -165,11 +165,14 @@ class Hub:
         with self._lock:
             if self._readers or time.monotonic() - self._left_at < RETURN_SECONDS:
                 return True
-            self._published += 1
-            self._oldest = self._next
-            self._bursts.clear()
-            self._held_bytes = 0
+            self._begin_anew()
             return False
+
+    def lose(self) -> None:
+        """Take note that events were missed: every reader, and who comes back, is told to catch up."""
+        with self._lock:
+            self._begin_anew()
+        self._wake()
 
     def leave(self, reader: "Reader") -> None:
         """Forget a reader."""
@@ -274,6 +277,14 @@ class Hub:
         while self._held_bytes > self._history_bytes or len(self._bursts) > HISTORY_BURSTS:
             self._held_bytes -= len(self._bursts.pop(self._oldest).text)
             self._oldest += 1
+
+    def _begin_anew(self) -> None:
+        """Leave a hole in the history that nobody gets over without being told."""
+        self._published += 1
+        self._next += 1
+        self._oldest = self._next
+        self._bursts.clear()
+        self._held_bytes = 0
 
     def _wake(self) -> None:
         with self._lock:

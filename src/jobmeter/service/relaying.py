@@ -119,12 +119,7 @@ class RelayedHub(live.Hub):
 
     def _missed(self) -> None:
         """Have every reader read again; and say that there are readers, for those who came meanwhile."""
-        with self._lock:
-            self._next += 1
-            self._oldest = self._next
-            self._bursts.clear()
-            self._held_bytes = 0
-        self._wake()
+        self.lose()
         if self.readers:
             self._post(_WANTED)
 

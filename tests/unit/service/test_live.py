@@ -141,6 +141,21 @@ def test_a_slow_reader_is_told_to_catch_up_and_then_goes_on() -> None:
     assert hub.held_bytes <= 1_000
 
 
+def test_after_a_loss_readers_and_those_who_come_back_must_catch_up() -> None:
+    async def scene(hub: Hub) -> None:
+        stays = reading(hub)
+        await within(anext(stays))
+        hub.publish([event(n=1)])
+        await within(anext(stays))
+        hub.lose()
+        assert b"event: reset" in await within(anext(stays))
+        assert b"event: reset" in await within(anext(reading(hub, last=f"{hub.epoch}-1")))
+        hub.publish([event(n=2)])
+        assert numbers(await within(anext(stays))) == [2]
+
+    played(scene)
+
+
 def test_only_the_runs_and_projects_asked_for_are_told() -> None:
     async def scene(hub: Hub) -> None:
         of_run = reading(hub, Interest(runs=frozenset(["r2"])))
