@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import assert_never
 
 from jobmeter.model import quantities
 from jobmeter.model.quantities import Moment
@@ -117,6 +118,8 @@ class Compare:
             case Op.LT | Op.LE | Op.GT | Op.GE:
                 number = number_in(found)
                 return number is not None and self.span is not None and _holds(number, self.op, self.span)
+            case _:
+                assert_never(self.op)
 
     def __str__(self) -> str:
         return f"{quote(self.field.name)}{self.op.value}{quote(self.text)}"
@@ -147,6 +150,8 @@ def _holds(found: float, op: Op, span: Moment) -> bool:
         case Op.GE | Op.HAS | Op.HAS_NOT:
             # what contains a text never comes here
             return found >= span.first
+        case _:
+            assert_never(op)
 
 
 @dataclass(frozen=True, slots=True)
