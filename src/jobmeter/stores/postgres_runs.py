@@ -41,7 +41,9 @@ _PUT = postgres_link.numbered(f"""WITH sources AS (
     VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
     ON CONFLICT (run_id) DO UPDATE SET job_id = excluded.job_id, job_key = excluded.job_key,
         status = excluded.status, started_at = excluded.started_at, final = excluded.final,
-        fields = excluded.fields, brief = excluded.brief, detail = excluded.detail
+        fields = excluded.fields, brief = excluded.brief,
+        -- what is the same is not written again: the details of a run rarely change
+        detail = CASE run.detail WHEN excluded.detail THEN run.detail ELSE excluded.detail END
     RETURNING run_no""")  # noqa: S608  # names of our own
 """All that a batch says of its run, and how far its files are indexed now, on one way to the server and back."""
 _SOURCE_READ = "SELECT file, byte_offset, bad_lines, state FROM source WHERE run_id = %s"
