@@ -5,16 +5,18 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
-from support import commands, folders
-from support.recorder import Home, wait_for
+from support import commands, folders, receivers
+from support.recorder import wait_for
 from support.server import Served, serving
 
 OTHER_USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
@@ -56,6 +58,24 @@ def test_what_it_leaves_in_the_home_is_this_users_alone(served: Served) -> None:
 def test_two_paths_need_no_token(served: Served, path: str) -> None:
     with served.stranger() as stranger:
         assert stranger.get(path).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/health", "/api/v1/runs", "/api/v1/stream", "/docs"])
+def test_head_is_get_without_a_body(served: Served, path: str) -> None:
+    answer = served.client.head(path)
+    assert answer.status_code == 200
+    assert answer.content == b""
+    if path != "/api/v1/stream":
+        assert answer.headers["content-length"] == served.client.get(path).headers["content-length"]
+
+
+def test_head_is_refused_where_get_is(served: Served) -> None:
+    with served.stranger() as stranger:
+        assert [stranger.head(path).status_code for path in ("/health", "/docs", "/nowhere")] == [
+            200,
+            401,
+            401,
+        ]
 
 
 def test_a_stranger_learns_nothing_but_that_it_lives(served: Served) -> None:
@@ -129,11 +149,20 @@ def test_the_pages_hold_no_inline_scripts_and_nothing_from_elsewhere(served: Ser
 
 
 @pytest.mark.parametrize(
-    "host", ["attacker.example", "127.0.0.1.attacker.example", "10.0.0.1", "localhost.example:8765", ""]
+    "host",
+    [
+        "attacker.example",
+        "127.0.0.1.attacker.example",
+        "10.0.0.1",
+        "localhost.example:8765",
+        "",
+        f"localhost:{'0' * 5000}",
+    ],
 )
 def test_a_foreign_host_is_refused_on_open_paths_too(served: Served, host: str) -> None:
     for path in ("/health", "/docs", "/metrics"):
         assert served.client.get(path, headers={"host": host}).status_code == 403
+    assert "Traceback" not in "".join(served.complaints)
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"])
@@ -299,24 +328,11 @@ def test_the_address_for_the_browser_is_told_to_the_owner(served: Served) -> Non
     assert told.text.strip() == f"{served.url}/#token={served.token}"
 
 
-def test_no_token_is_told_at_the_start(served: Served, tmp_path: Path) -> None:
-    with serving(tmp_path / "home") as other:
-        assert other.token not in "".join(other.complaints)
-        line = Path(f"/proc/{other.process.pid}/cmdline").read_bytes()
-        assert other.token.encode() not in line
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_at_once_and_ends_streams(tmp_path: Path, number: int) -> None:
-    home = tmp_path / "home"
-    folders.write_run(home, seconds=2)
-    with serving(home) as served, served.client.stream("GET", "/api/v1/stream") as stream:
-        lines = stream.iter_lines()
-        next(lines)
-        assert served.stop(number) == 0
-        assert not [line for line in lines if "Traceback" in line]
-        assert not (home / "server.json").exists()
-    assert "Traceback" not in "".join(served.complaints)
+def test_no_token_is_told_at_the_start(served: Served) -> None:
+    told = served.greeting + "".join(served.complaints)
+    assert "a token is asked for" in told
+    assert served.token not in told
+    assert served.token.encode() not in Path(f"/proc/{served.process.pid}/cmdline").read_bytes()
 
 
 def test_a_port_in_use_is_one_sentence_and_exit_2(served: Served, tmp_path: Path) -> None:
@@ -330,29 +346,97 @@ def test_a_port_in_use_is_one_sentence_and_exit_2(served: Served, tmp_path: Path
     assert len(answer.complaint.splitlines()) == 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--host", "0.0.0.0"], "tokens would cross the network to 0.0.0.0 in plain text"),  # noqa: S104
-        (["--host", "0.0.0.0", "--no-auth"], "--no-auth on 0.0.0.0 would let the whole network in"),  # noqa: S104
-        (["--tls-cert", "x"], "--tls-cert and --tls-key go together"),
-        (["--port", "x"], "--port needs a whole number, not 'x'"),
-        (["--database", "mysql://x"], "unknown kind of database: mysql"),
-    ],
-)
-def test_what_would_let_others_in_is_refused(tmp_path: Path, arguments: list[str], sentence: str) -> None:
-    answer = commands.jobmeter(tmp_path / "home", "serve", "--no-browser", "--port", "0", *arguments)
-    assert answer.code == 2
-    assert answer.complaint.splitlines()[0] == f"jobmeter: {sentence}"
+def test_what_would_let_others_in_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "no.pem").write_text("no certificate")
+    no_pair = f"{tmp_path}/no.pem and {tmp_path}/no.pem are no certificate and its key, or the key has a pass phrase"
+    refused = {
+        "--host 0.0.0.0": "tokens would cross the network to 0.0.0.0 in plain text",
+        "--host 0.0.0.0 --no-auth": "--no-auth on 0.0.0.0 would let the whole network in",
+        "--tls-cert x": "--tls-cert and --tls-key go together",
+        f"--tls-cert {tmp_path}/no.pem --tls-key {tmp_path}/no.pem": no_pair,
+        "--port x": "--port needs a whole number, not 'x'",
+        "--database mysql://x": "unknown kind of database: mysql",
+    }
+    # one process for all: what takes its time is to start one
+    script = (
+        "import sys; from jobmeter.__main__ import main\n"
+        "for line in sys.argv[1:]: print(main(['serve', '--no-browser', '--port', '0', *line.split()]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *refused],
+        env=commands.environment(tmp_path / "home"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.split() == ["2"] * len(refused), done.stderr
+    told = [line for line in done.stderr.splitlines() if not line.startswith("hint: ")]
+    assert told == [f"jobmeter: {sentence}" for sentence in refused.values()]
 
 
-def test_the_variable_is_the_token_on_both_sides(tmp_path: Path) -> None:
-    env = {"JOBMETER_TOKEN": "a-token-from-the-environment"}
-    with serving(tmp_path / "home", env=env) as served:
-        assert not (served.home / "token").exists()
-        assert served.client.get("/docs").status_code == 200
-        told = commands.jobmeter(served.home, "ui", "--no-browser", env=env)
-        assert told.text.strip().endswith("/#token=a-token-from-the-environment")
+TOKEN = {"JOBMETER_TOKEN": "a-token-from-the-environment"}
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Give a server of a project's home with everything set: address, TLS, token, names, rate."""
+    folder = tmp_path_factory.mktemp("tuned")
+    cert = receivers.certificate(folder)
+    config = folder / "config" / "jobmeter"
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text('[server]\nallowed_hosts = ["localhost", "meter.example"]\n')
+    home = folder / "project" / ".jobmeter"
+    home.mkdir(parents=True)
+    (home / "config.toml").write_text('[server]\nallowed_hosts = ["project.example"]\nport = 1\n')
+    arguments = ("--host", "0.0.0.0", "--tls-cert", str(cert), "--tls-key", str(cert))  # noqa: S104
+    env = {**TOKEN, "XDG_CONFIG_HOME": str(folder / "config")}
+    context = ssl.create_default_context(cafile=str(folder / "public.pem"))
+    with serving(home, *arguments, "--requests-per-second", "10", env=env, verify=context) as found:
+        found.url = found.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104
+        found.client.base_url = httpx.URL(found.url)
+        yield found
+
+
+def test_over_tls_it_listens_on_every_address(tuned: Served) -> None:
+    assert tuned.url.startswith("https://")
+    assert tuned.client.get("/docs").status_code == 200
+    assert listeners(tuned.process.pid) == [f"00000000:{int(tuned.url.rpartition(':')[2]):04X}"]
+
+
+def test_the_variable_is_the_token_on_both_sides(tuned: Served) -> None:
+    assert not (tuned.home / "token").exists()
+    assert tuned.client.get("/docs").status_code == 200
+    told = commands.jobmeter(tuned.home, "ui", "--no-browser", env=TOKEN)
+    assert told.text.strip().endswith("/#token=a-token-from-the-environment")
+
+
+def test_settings_come_from_the_users_file_and_never_from_a_projects(tuned: Served) -> None:
+    assert tuned.client.get("/docs", headers={"host": "meter.example"}).status_code == 200
+    assert tuned.client.get("/docs", headers={"host": "project.example"}).status_code == 403
+    # the same file does not disturb a recording
+    env = {"XDG_CONFIG_HOME": str(tuned.home.parents[1] / "config")}
+    done = commands.jobmeter(tuned.home, "run", "--", "true", env=env)
+    assert done.code == 0, done.complaint
+
+
+def test_a_flood_is_answered_with_how_long_to_wait(tuned: Served) -> None:
+    made = commands.jobmeter(tuned.home, "token", "create", "flood").text.strip()
+    with httpx.Client(
+        base_url=tuned.url, transport=tuned.client._transport, trust_env=False
+    ) as client:  # it has the certificate
+        client.headers["authorization"] = f"Bearer {made}"
+        # forty at once, then ten a second
+        answers = [client.get("/docs") for _ in range(200)]
+        codes = [answer.status_code for answer in answers]
+        assert codes[:40] == [200] * 40
+        refused = [answer for answer in answers if answer.status_code == 429]
+        assert refused
+        assert int(refused[0].headers["retry-after"]) == 1
+        # those without a token cannot use up what those with one may
+        del client.headers["authorization"]
+        assert 429 in [client.get("/docs").status_code for _ in range(200)]
+        assert client.get("/docs", headers={"authorization": f"Bearer {tuned.token}"}).status_code == 200
 
 
 def test_a_unix_socket_is_this_users_alone_and_may_need_no_token(tmp_path: Path) -> None:
@@ -363,66 +447,29 @@ def test_a_unix_socket_is_this_users_alone_and_may_need_no_token(tmp_path: Path)
         del served.client.headers["authorization"]
         assert served.client.get("/docs").status_code == 200
         assert served.client.get("/docs", headers={"host": "attacker.example"}).status_code == 403
+        # without a token the origin still counts
+        assert (
+            served.client.post("/nowhere", headers={"origin": "http://attacker.example"}).status_code == 403
+        )
         script = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
         tmp_path.chmod(0o755)
         other = [*OTHER_USER, sys.executable, "-I", "-c", script, str(path)]
         done = subprocess.run(other, capture_output=True, text=True, check=False, cwd="/")
         assert "PermissionError" in done.stderr
-        assert served.stop() == 0
+        assert ends_streams(served, signal.SIGTERM) == 0
         assert not path.exists()
 
 
-def test_without_a_token_on_loopback_the_origin_still_counts(tmp_path: Path) -> None:
-    with serving(tmp_path / "home", "--no-auth") as served, served.stranger() as anyone:
-        assert anyone.get("/docs").status_code == 200
-        assert anyone.post("/nowhere", headers={"origin": "http://attacker.example"}).status_code == 403
-
-
-def test_over_tls_it_listens_on_every_address(tmp_path: Path) -> None:
-    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-         "-keyout", key, "-out", cert],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    context = ssl.create_default_context(cafile=str(cert))
-    arguments = ("--host", "0.0.0.0", "--tls-cert", str(cert), "--tls-key", str(key))  # noqa: S104
-    with serving(tmp_path / "home", *arguments, verify=context) as served:
-        url = served.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104
-        assert url.startswith("https://")
-        assert served.client.get(f"{url}/docs").status_code == 200
-
-
-def test_a_flood_is_answered_with_how_long_to_wait(tmp_path: Path) -> None:
-    with serving(tmp_path / "home", "--requests-per-second", "2") as served:
-        codes = [served.client.get("/docs").status_code for _ in range(30)]
-        assert codes[:8] == [200] * 8
-        answer = served.client.get("/docs")
-        assert (429 in codes, answer.status_code, int(answer.headers["retry-after"]) >= 1) == (
-            True,
-            429,
-            True,
-        )
-        # those without a token cannot use up what those with one may
-        with served.stranger() as stranger:
-            assert 429 in [stranger.get("/docs").status_code for _ in range(200)]
-
-
-def test_settings_come_from_the_users_file_and_never_from_a_projects(tmp_path: Path) -> None:
-    config = tmp_path / "config" / "jobmeter"
-    config.mkdir(parents=True)
-    (config / "config.toml").write_text('[server]\nallowed_hosts = ["meter.example"]\n')
-    home = Home(tmp_path / "project" / ".jobmeter")
-    home.path.mkdir(parents=True)
-    (home.path / "config.toml").write_text('[server]\nhost = "0.0.0.0"\n')
-    env = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
-    with serving(home.path, env=env) as served:
-        assert served.url.startswith("http://127.0.0.1:")
-        assert served.client.get("/docs", headers={"host": "meter.example"}).status_code == 200
-    # the same file does not disturb a recording
-    done = commands.jobmeter(home.path, "run", "--", "true", env=env)
-    assert done.code == 0, done.complaint
+def ends_streams(served: Served, number: int) -> int:
+    """Stop a server that somebody listens to, and give its exit code."""
+    with served.client.stream("GET", "/api/v1/stream") as stream:
+        lines = stream.iter_lines()
+        next(lines)
+        code = served.stop(number)
+        assert not [line for line in lines if "Traceback" in line]
+    assert not (served.home / "server.json").exists()
+    assert "Traceback" not in "".join(served.complaints)
+    return code
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
@@ -455,3 +502,8 @@ def test_a_server_that_was_killed_is_followed_by_one_that_goes_on(tmp_path: Path
     with serving(home) as served, served.stranger(headers={"authorization": f"Bearer {made}"}) as reader:
         assert served.token == token
         assert reader.get(f"/api/v1/runs/{folders.RUN_ID}").json()["status"] == "completed"
+        # what nobody can ask whether a token holds is unavailable, no fault of who asks
+        with sqlite3.connect(home / "server.db") as db:
+            db.execute("ALTER TABLE token RENAME TO lost")
+        assert reader.get("/api/v1/runs").status_code == 503
+        assert ends_streams(served, signal.SIGINT) == 0

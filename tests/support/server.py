@@ -27,6 +27,8 @@ class Served:
     client: httpx.Client
     complaints: list[str] = field(default_factory=list)
     """What it wrote on stderr since it was ready."""
+    greeting: str = ""
+    """What it wrote until then."""
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """End it and give its exit code."""
@@ -92,7 +94,7 @@ def _ready(
         headers={"authorization": f"Bearer {known}"},
         transport=httpx.HTTPTransport(verify=verify, uds=path),
     )
-    served = Served(home, url, known, process, client)
+    served = Served(home, url, known, process, client, greeting="".join(told))
     threading.Thread(target=_listen, args=(process, served.complaints), daemon=True).start()
     return served
 

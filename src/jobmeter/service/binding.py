@@ -7,6 +7,7 @@ it. So a token is asked for there too, and Host is parsed as an address or compa
 import ipaddress
 import os
 import socket
+import ssl
 import stat
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,8 @@ def check(settings: "ServerSettings") -> None:
     for path in (settings.tls_cert, settings.tls_key):
         if path is not None and not os.access(path, os.R_OK):
             raise UsageError(f"cannot read {path}")
+    if settings.tls_cert is not None:
+        _check_pair(settings.tls_cert, settings.tls_key)
     if not 0 <= settings.port <= 65535:
         raise UsageError(f"there is no port {settings.port}", hint="use one from 1 to 65535, or 0 for any")
     if settings.unix_socket is not None or is_loopback(settings.host):
@@ -42,6 +45,17 @@ def check(settings: "ServerSettings") -> None:
             f"tokens would cross the network to {settings.host} in plain text",
             hint="give --tls-cert and --tls-key, or --allow-plain-http behind a proxy that has them",
         )
+
+
+def _check_pair(cert: str, key: str | None) -> None:
+    """Refuse a certificate and a key that cannot be served with; a pass phrase would be asked for at every start."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password=b"")
+    except OSError:
+        raise UsageError(
+            f"{cert} and {key} are no certificate and its key, or the key has a pass phrase",
+            hint="both are PEM files; see them with: openssl x509 -in FILE -text",
+        ) from None
 
 
 def is_loopback(host: str) -> bool:
@@ -74,7 +88,8 @@ def host_of(header: str) -> str | None:
         port = port.removeprefix(":") if port.startswith(":") or not port else "?"
     else:
         host, _, port = header.partition(":")
-    if port and not (port.isascii() and port.isdecimal() and int(port) <= 65535):
+    # a number of thousands of digits is no int to Python but an error
+    if port and not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) <= 65535):
         return None
     return host.lower() or None
 

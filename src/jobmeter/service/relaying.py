@@ -38,7 +38,10 @@ class _Sent(msgspec.Struct, array_like=True):
 def hub_of(settings: ServerSettings) -> live.Hub:
     """Make the hub of a server: one that other servers hear, where the index is in a database that they share."""
     url = settings.database or database.chosen(os.environ)
-    return live.Hub() if url is None else RelayedHub(url)
+    if url is None:
+        return live.Hub()
+    database.back_end(url)  # says in its own words what is no such database
+    return RelayedHub(url)
 
 
 class RelayedHub(live.Hub):

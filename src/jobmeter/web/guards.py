@@ -7,6 +7,7 @@ asks the route what it needs; one that says nothing needs `admin`.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from typing import cast
 from urllib.parse import urlsplit
 
 from litestar.connection import ASGIConnection
@@ -27,12 +28,13 @@ from litestar.types import (
     WebSocketReceiveMessage,
 )
 
+from jobmeter.errors import JobmeterError
 from jobmeter.service import access, binding
 from jobmeter.service.serving import Server
 from jobmeter.web import bodies, page, problems, rates
 
-_FREE_OF_ORIGIN = frozenset(("GET", "HEAD"))
-"""Methods that change nothing, which a page of another site may therefore cause."""
+_READING = "GET"
+"""The method that changes nothing, which a page of another site may therefore cause; HEAD is it without a body."""
 _BODY_SECONDS = 60.0
 _PUSHED = re.compile(r"POST /api/v1/runs/[^/]+/sync")
 """The one route whose body is no JSON; it looks at the type itself."""
@@ -70,7 +72,8 @@ class Head:
     """What a request says of itself before its body."""
 
     def __init__(self, scope: HTTPScope) -> None:
-        self.method: str = scope["method"]
+        self.is_bodiless = scope["method"] == "HEAD"
+        self.method: str = _READING if self.is_bodiless else scope["method"]
         self.path: str = scope["path"]
         self._headers: list[tuple[bytes, bytes]] = list(scope["headers"])
         client = scope.get("client")
@@ -127,18 +130,24 @@ class Gate:
         held, unread = 0, True
         try:
             head = Head(scope)
-            scope["jobmeter"] = self.admit(head)  # type: ignore[typeddict-unknown-key]  # ours, for handlers
+            principal = self.admit(head)
             turn.begin()
             held = self._reserve(head)
             body = await bodies.read(receive, _length(head), self._limits.body_bytes, _BODY_SECONDS)
             unread = False
             if not _PUSHED.fullmatch(f"{head.method} {head.path}"):
                 bodies.check_json(body, head.one(b"content-type"), self._limits.depth)
-            await self._app(scope, _replay(body, receive), send)
+            # a scope of its own: the server must go on to know a HEAD as what it is
+            asked = {**scope, "method": head.method, "jobmeter": principal}
+            answered = _without_body(send) if head.is_bodiless else send
+            await self._app(cast("Scope", asked), _replay(body, receive), answered)
         except bodies.BadBodyError as error:
             await _refuse(send, Refusal(error.status, str(error)), hang_up=unread)
         except Refusal as refusal:
             await _refuse(send, refusal, hang_up=unread and _has_body(scope))
+        except JobmeterError as error:
+            failed = Refusal(problems.status_of(error), str(error), hint=error.hint)
+            await _refuse(send, failed, hang_up=unread and _has_body(scope))
         finally:
             self._budget.give_back(held)
             turn.end()
@@ -167,7 +176,7 @@ class Gate:
 
     def _check_origin(self, head: Head) -> None:
         """Refuse what another site's page makes a browser send; tools send neither header."""
-        if head.method in _FREE_OF_ORIGIN:
+        if head.method == _READING:
             return
         site, origin = head.one(b"sec-fetch-site"), head.one(b"origin")
         if site is not None and site not in ("same-origin", "none"):
@@ -198,7 +207,7 @@ class Gate:
     def _reserve(self, head: Head) -> int:
         """Set room aside for the body; all that are being answered share it."""
         length = _length(head)
-        if head.method in _FREE_OF_ORIGIN and not length:
+        if head.method == _READING and not length:
             return 0
         if length is not None and length > self._limits.body_bytes:
             raise Refusal(413, f"the body is larger than {self._limits.body_bytes} bytes")
@@ -210,7 +219,7 @@ class Gate:
 
 def is_open(method: str, path: str) -> bool:
     """Name all that is answered without a token: the page, which holds no data, and a sign of life."""
-    return method == "GET" and (path == "/health" or page.is_part(path))
+    return method == _READING and (path == "/health" or page.is_part(path))
 
 
 def require_scope(
@@ -281,6 +290,18 @@ def _with_headers(send: Send, begun: Callable[[], None]) -> Send:
             added: Iterable[tuple[bytes, bytes]] = (*_HEADERS, _NO_STORE)
             message["headers"] = [*given, *(one for one in added if one[0] not in names)]
         await send(message)
+
+    return sending
+
+
+def _without_body(send: Send) -> Send:
+    """End the answer after its head: a live stream has no end of its own."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] != "http.response.start":
+            return
+        await send(message)
+        await send(HTTPResponseBodyEvent(type="http.response.body", body=b"", more_body=False))
 
     return sending
 

@@ -18,6 +18,7 @@ _TITLES = {
     403: "not allowed",
     404: "not found",
     405: "method not allowed",
+    408: "too slow",
     409: "conflict",
     413: "too large",
     415: "unsupported media type",

@@ -8,6 +8,7 @@ import pytest
 from jobmeter.errors import UsageError
 from jobmeter.service import binding
 from jobmeter.service.server_settings import ServerSettings
+from support import receivers
 
 
 def settings(**more: object) -> ServerSettings:
@@ -84,9 +85,15 @@ def test_another_address_than_loopback_needs_tls_or_a_flag(host: str, tmp_path: 
     with pytest.raises(UsageError, match="plain text"):
         binding.check(settings(host=host))
     binding.check(settings(host=host, allow_plain_http=True))
+    pem = receivers.certificate(tmp_path)
+    binding.check(settings(host=host, tls_cert=str(pem), tls_key=str(pem)))
+
+
+def test_what_is_no_certificate_is_refused_before_anything_is_begun(tmp_path: Path) -> None:
     pem = tmp_path / "pem"
     pem.write_text("x")
-    binding.check(settings(host=host, tls_cert=str(pem), tls_key=str(pem)))
+    with pytest.raises(UsageError, match="are no certificate and its key, or the key has a pass phrase"):
+        binding.check(settings(tls_cert=str(pem), tls_key=str(pem)))
 
 
 def test_without_a_token_only_this_machine_may_connect() -> None:
