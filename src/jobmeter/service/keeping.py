@@ -17,6 +17,7 @@ from enum import Enum
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from jobmeter import stores
 from jobmeter.errors import StoreError, reason_of
@@ -91,6 +92,8 @@ class _Known:
     waiting: dict[str, None] = field(default_factory=dict)
     """Runs to be indexed, in order; one stays here until it is, whatever goes wrong meanwhile."""
     gone: dict[str, None] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    """Why a run could not be indexed the last time."""
 
 
 class Keeper:
@@ -167,8 +170,9 @@ class Keeper:
                 for chore in self._chores:
                     self._call(chore)
             except stores.DamagedError as error:
-                opened = self._mend(opened, error)
-                pause = 0.0
+                opened, pause = self._mend_or_give_up(opened, error), 0.0
+                if opened is None:
+                    pause = _RETRY_SECONDS
             except stores.BusyError as error:
                 self._complain(error)
                 pause = _RETRY_SECONDS
@@ -195,7 +199,20 @@ class Keeper:
             self._tell(opened.ask(lambda store: store), told)
         return opened
 
-    def _mend(self, opened: index.Index | None, error: stores.DamagedError) -> index.Index | None:
+    def _mend_or_give_up(self, opened: index.Index | None, error: stores.DamagedError) -> index.Index | None:
+        """Have a damaged index built again; None where that cannot be done now."""
+        if opened is None:
+            self._give_up(None, error)
+            return None
+        try:
+            self._mend(opened, error)
+        except (StoreError, OSError) as failed:
+            # it is in no file that could be set aside, or the disk is full
+            self._give_up(opened, failed)
+            return None
+        return opened
+
+    def _mend(self, opened: index.Index, error: stores.DamagedError) -> None:
         """Have a damaged index built again; readers of the old file are sent to the new one."""
         self._complain(error)
         self._mended_at = time.monotonic()
@@ -206,17 +223,19 @@ class Keeper:
                 raise damage.pop()  # the index sets itself aside, begins anew and is asked again
             return store.unfinished()
 
-        if opened is not None:
-            self._known.statuses = opened.ask(question)
+        self._known.statuses = opened.ask(question)
         self._replaced()
-        return opened
 
     def _give_up(self, opened: index.Index | None, error: Exception) -> None:
         """Let go of an index that nobody knows what is wrong with; the next look opens it again."""
         self._complain(error)
-        if opened is not None:
+        if opened is None:
+            return
+        try:
             opened.close()
-            self._replaced()
+        except (StoreError, OSError) as failed:
+            self._complain(failed)
+        self._replaced()
 
     def _look(self, opened: index.Index) -> float:
         found, self._damage = self._damage, None
@@ -297,10 +316,12 @@ class Keeper:
                 except StoreError:
                     raise
                 except Exception as error:  # noqa: BLE001  # one folder that a parser stumbles over must not hold up the others
-                    self._warn(f"cannot index {run_id}: {_reason(error)}")
+                    self._complain_of(run_id, _reason(error))
                     continue
+                finally:
+                    self._known.pulses[run_id] = time.monotonic()
                 done.append((run_id, was_known))
-                self._known.pulses[run_id] = time.monotonic()
+                self._known.unreadable.pop(run_id, None)
         after = store.unfinished()
         self._tell(store, [Changed(run_id, self._change(run_id, after, known)) for run_id, known in done])
         self._remember(ids, after)
@@ -321,7 +342,16 @@ class Keeper:
 
     def _drop(self, run_id: str) -> None:
         known = self._known
-        for memory in (known.statuses, known.sizes, known.pulses, known.told_at, known.waiting, known.gone):
+        memories: tuple[dict[str, Any], ...] = (
+            known.statuses,
+            known.sizes,
+            known.pulses,
+            known.told_at,
+            known.waiting,
+            known.gone,
+            known.unreadable,
+        )
+        for memory in memories:
             memory.pop(run_id, None)
 
     def _tell(self, store: Store, changes: Sequence[Changed]) -> None:
@@ -335,6 +365,12 @@ class Keeper:
             told()
         except Exception as error:  # noqa: BLE001  # they may be anybody's code: alerts, streams, forwarding
             self._warn(f"{type(error).__name__} while telling of runs: {error}")
+
+    def _complain_of(self, run_id: str, reason: str) -> None:
+        """Say why a run cannot be indexed, once: it is tried again for as long as it is not over."""
+        if self._known.unreadable.get(run_id) != reason:
+            self._warn(f"cannot index {run_id}: {reason}")
+        self._known.unreadable[run_id] = reason
 
     def _complain(self, error: Exception) -> None:
         sentence = _reason(error)

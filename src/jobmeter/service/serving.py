@@ -91,7 +91,10 @@ class Server:
         self.outlets.stop()
         self.forwarder.stop()
         index.KEPT.pop(os.path.realpath(self.home), None)
-        self.access.flush(now=True)
+        try:
+            self.access.flush(now=True)
+        except StoreError as error:
+            self._warn(f"when tokens were last used is not kept: {error}")
         self._readers.close()
         self.server_db.close()
 
@@ -162,14 +165,22 @@ class Readers:
         self._lock = threading.Lock()
         self._idle: list[Store] = []
         self._lent: set[int] = set()
+        self._era = 0
+        """Counts how often the index was replaced."""
 
     def take(self) -> Store:
         """Lend a store that nobody else uses."""
         with self._lock:
-            store = self._idle.pop() if self._idle else None
-        store = self._open() if store is None else store
+            era = self._era
+            if self._idle:
+                store = self._idle.pop()
+                self._lent.add(id(store))
+                return store
+        store = self._open()
         with self._lock:
-            self._lent.add(id(store))
+            # one that was opened while the index was replaced may be the old one: it is not kept afterwards
+            if era == self._era:
+                self._lent.add(id(store))
         return store
 
     def give_back(self, store: Store) -> None:
@@ -185,6 +196,7 @@ class Readers:
     def renew(self) -> None:
         """Forget what is open: the file under it is another now."""
         with self._lock:
+            self._era += 1
             old, self._idle = self._idle, []
             self._lent.clear()
         for store in old:

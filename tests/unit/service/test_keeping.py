@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from jobmeter import stores
 from jobmeter.errors import StoreError
 from jobmeter.model.run import Status
 from jobmeter.service import index, keeping, lifecycle
@@ -239,3 +240,44 @@ def test_of_many_runs_only_some_are_looked_into_at_once_and_all_in_turn(
         for folder in made:
             folders.append(folder / "usage.jsonl", *folders.usage(2))
         wait_for(lambda: {one.run_id for one in home.told} >= set(ids))
+
+
+def test_damage_of_an_index_that_is_no_file_does_not_end_the_keeper(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping, "_RETRY_SECONDS", 0.05)
+    folders.write_run(home.path, seconds=2)
+    opened: list[index.Index] = []
+
+    def opener() -> index.Index:
+        # as one in a database is opened: there is no file that could be set aside
+        store = home.open().ask(lambda store: store)
+        opened.append(index.Index(home.path, store, path=None, warn=home.warnings.append))
+        return opened[-1]
+
+    home.keeper = keeping.Keeper(
+        home.path, opener, chores=[home._chore], replaced=home._replace, warn=home.warnings.append
+    )
+    with keeping_up(home):
+        home.keeper.mend(stores.DamagedError("a page of it is damaged"))
+        wait_for(lambda: len(opened) == 2)
+        looks = home.chores
+        wait_for(lambda: home.chores > looks)
+        assert home.keeper.health().trouble is None
+        assert home.status() is Status.COMPLETED
+
+
+def test_a_run_that_cannot_be_indexed_is_complained_of_once(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping, "BUSY_SECONDS", 0.01)
+    folder = folders.write_run(home.path, seconds=2, start=folders.this_recorder(), ended=False)
+    with home.open() as opened:
+        opened.refresh()
+    (folder / "run.jsonl").unlink()
+    (folder / "run.jsonl").symlink_to("run.jsonl")
+    with keeping_up(home):
+        wait_for(lambda: any("cannot index" in one for one in home.warnings))
+        looks = home.chores
+        wait_for(lambda: home.chores > looks + 20)
+    assert len([one for one in home.warnings if "cannot index" in one]) == 1

@@ -124,3 +124,14 @@ def test_stores_of_a_replaced_index_are_closed_when_they_come_back() -> None:
     readers.give_back(lent)
     assert lent.closed  # type: ignore[attr-defined]
     assert readers.take() not in (lent, idle)
+
+
+def test_a_store_that_was_opened_while_the_index_was_replaced_is_not_kept() -> None:
+    def open_late() -> _Closing:
+        readers.renew()  # the keeper set the file aside just now
+        return _Closing()
+
+    readers = Readers(open_late)  # type: ignore[arg-type]
+    late = readers.take()
+    readers.give_back(late)
+    assert late.closed  # type: ignore[attr-defined]
