@@ -202,6 +202,14 @@ def test_steps_come_by_rank_and_say_what_is_not_finite(served: Served) -> None:
     assert found["metrics"] == ["batch_size", "loss", "lr"]
 
 
+@pytest.mark.parametrize(("part", "points"), [({"from": "-1s"}, 0), ({"to": "2026-11-15"}, None)])
+def test_a_part_is_named_by_an_age_or_a_day(served: Served, part: dict[str, str], points: int | None) -> None:
+    path = f"/runs/{BUILD}/series"
+    whole = [line["n"] for line in ask(served, path, keys="cgroup_mem_current")["series"]]
+    found = ask(served, path, keys="cgroup_mem_current", **part)["series"]
+    assert sum(len(line["n"]) for line in found) == (len(whole[0]) if points is None else points)
+
+
 def test_steps_can_be_coarse_and_of_one_rank(served: Served) -> None:
     found = ask(
         served, f"/runs/{TRAINED}/steps", metrics="loss", points=4, ranks="1", **{"from": 10, "to": 49}
@@ -224,6 +232,9 @@ def test_steps_can_be_coarse_and_of_one_rank(served: Served) -> None:
         ("/logs?stream=secret", 400, "stream"),
         ("/logs?offset=-1", 400, "offset"),
         ("/logs?tail=0", 400, "tail"),
+        ("/logs?tail=null", 400, "tail cannot be null"),
+        ("/logs?stream=NULL", 400, "stream cannot be null"),
+        ("/steps?from=null", 400, "from cannot be null"),
         ("/logs?tail=3&search=x", 400, "search and tail exclude each other"),
     ],
 )

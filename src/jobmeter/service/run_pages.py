@@ -147,9 +147,15 @@ def _place(cursor: str, digest: int) -> Place:
     except (ValueError, binascii.Error):
         raise problem from None
     numbers = [number for number in (value, started_at) if isinstance(number, int | float)]
-    if told != digest or not all(map(isfinite, numbers)) or not index.is_run_id(run_id):
+    if told != digest or not all(map(_is_stored, numbers)) or not index.is_run_id(run_id):
         raise problem
     return Place(value=value, started_at=started_at, run_id=run_id)
 
 
+def _is_stored(number: float) -> bool:
+    """Tell whether a store can compare with a number: whole ones of more than 64 bits it cannot."""
+    return abs(number) < _BEYOND if isinstance(number, int) else isfinite(number)
+
+
+_BEYOND = 2**63
 _Packed = tuple[int, int | float | str | None, float | None, str]

@@ -5,7 +5,6 @@ the work: what is asked of a run may change with a tag, and only the bytes thems
 """
 
 import hashlib
-from collections.abc import Sequence
 from email.utils import formatdate, parsedate_to_datetime
 from typing import Any
 
@@ -13,6 +12,7 @@ from litestar import MediaType, Request, Response, get
 from litestar.datastructures import ResponseHeader, State
 from litestar.handlers import BaseRouteHandler
 from litestar.openapi.datastructures import ResponseSpec
+from litestar.typing import FieldDefinition
 
 from jobmeter.errors import UsageError
 from jobmeter.model.answers import Problem
@@ -78,20 +78,28 @@ def server_of(request: Asked) -> Server:
 async def refuse_unknown(request: Asked) -> None:
     """Refuse parameters that the route does not have: a mistyped filter must not give all runs."""
     known = _parameters(request.route_handler)
-    for name in request.query_params:
-        if name not in known:
+    for name, value in request.query_params.multi_items():
+        field = known.get(name)
+        if field is None:
             shown = ", ".join(known) if known else "it takes none"
             raise UsageError(f"there is no parameter {name[:80]}", hint=f"known are: {shown}")
+        # the framework would read the word as if nothing had been said
+        if (
+            value.lower() == "null"
+            and field.is_optional
+            and not any(one.is_subclass_of(str) for one in field.inner_types)
+        ):
+            raise UsageError(f"{name} cannot be null", hint=f"leave {name} away")
 
 
-def _parameters(handler: BaseRouteHandler) -> Sequence[str]:
+def _parameters(handler: BaseRouteHandler) -> dict[str, FieldDefinition]:
     """Name the parameters of a handler as they stand in an address."""
-    names = []
+    found = {}
     for name, field in handler.parsed_fn_signature.parameters.items():
         given = getattr(field.kwarg_definition, "query", None)
         if name not in ("request", "data") and name not in handler.opt.get("path", ()):
-            names.append(given or name)
-    return names
+            found[given or name] = field
+    return found
 
 
 def answer(

@@ -1,5 +1,6 @@
 """Series and steps of a run, as coarse as a chart needs them."""
 
+import time
 from typing import Annotated
 
 from litestar import Response
@@ -23,7 +24,7 @@ Points = Annotated[
         le=charts.MOST_POINTS,
     ),
 ]
-_MOMENT = "Seconds since the epoch, or a time such as `2026-11-15T09:50:01Z`."
+_MOMENT = "Seconds since the epoch, a time such as `2026-11-15T09:50:01Z`, or an age such as `-30m`."
 
 
 @reads("/api/v1/runs/{run_id:str}/series", "getSeries", "Read measurements over time", TAG)
@@ -52,7 +53,7 @@ def get_series(  # noqa: PLR0913  # one argument a parameter of the address
         names=answering.listed(keys),
         instances=answering.listed(instances),
         begin=_moment(begin),
-        end=_moment(end),
+        end=_moment(end, last=True),
         points=points,
     )
     home = server_of(request).home
@@ -88,16 +89,17 @@ def get_steps(  # noqa: PLR0913  # one argument a parameter of the address
     return answer(request, by_id.ask(home, run_id, lambda store, run: charts.steps(store, run, wanted)))
 
 
-def _moment(text: str | None) -> float | None:
+def _moment(text: str | None, *, last: bool = False) -> float | None:
+    """Read a moment; of a day or minute its beginning, or its last tick."""
     if text is None:
         return None
     try:
         moment = float(text)
     except ValueError:
-        found = parse_moment(text, now=0.0)
+        found = parse_moment(text, now=time.time())
         if found is None:
             raise UsageError("there is a moment that is none", hint=_MOMENT) from None
-        moment = found.first
+        moment = found.last if last else found.first
     if not abs(moment) < _FAR:
         raise UsageError("there is a moment that is none", hint=_MOMENT)
     return moment

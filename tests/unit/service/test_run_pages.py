@@ -88,6 +88,13 @@ def test_a_cursor_that_is_none_is_refused(home: str, cursor: str) -> None:
         run_pages.page(home, Asked(cursor=cursor))
 
 
+@pytest.mark.parametrize("number", [10**18 * 10, -(2**63) - 1, 10**400])
+def test_a_cursor_with_a_number_no_store_holds_is_refused(home: str, number: int) -> None:
+    digest = run_pages._digest(Asked(sort="wall"))
+    with pytest.raises(UsageError, match="the cursor is not of this question"):
+        run_pages.page(home, Asked(sort="wall", cursor=packed(digest, number, 1.0, folders.RUN_ID)))
+
+
 def test_a_cursor_of_another_question_is_refused(home: str) -> None:
     cursor = run_pages.page(home, Asked(limit=2)).next
     with pytest.raises(UsageError, match="the cursor is not of this question"):
