@@ -20,7 +20,7 @@ IMPORTED = {
     "trainer_state.json": "hf-trainer-state/tiny.json",
 }
 FAILED_LOG = "step 1 loss 2.0\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
-LONGER = ("collect", "compare", "doctor", "serve", "PID")
+LONGER = ("collect", "compare", "doctor", "push", "serve", "PID")
 """Commands with a test of their own."""
 QUESTIONS = README.split("## Questions and their commands")[1].split("\n## ")[0]
 
