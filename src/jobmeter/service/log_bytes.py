@@ -50,8 +50,8 @@ class StreamBytes:
             yield at, block
             at += len(block)
 
-    def line_start(self, offset: int, look_back: int) -> int:
-        """Find where the line at an offset begins; the offset itself where that is further back than asked."""
+    def line_start(self, offset: int, look_back: int) -> int | None:
+        """Find where the line at an offset begins; None where that is further back than asked."""
         end = offset
         while end > max(0, offset - look_back):
             begin = max(0, offset - look_back, end - BLOCK_BYTES)
@@ -59,7 +59,17 @@ class StreamBytes:
             if newline >= 0:
                 return begin + newline + 1
             end = begin
-        return 0 if end == 0 else offset
+        return 0 if end == 0 else None
+
+    def line_end(self, begin: int, look_ahead: int) -> tuple[int, bool]:
+        """Find what is behind the next newline, or how far one looked for it; and say whether it was found."""
+        reached = begin
+        for at, block in self.blocks(begin, begin + look_ahead):
+            newline = block.find(b"\n")
+            if newline >= 0:
+                return at + newline + 1, True
+            reached = at + len(block)
+        return reached, False
 
     def last_lines(self, count: int, look_back: int) -> int:
         """Find where the last lines begin, reading no further back than asked."""
@@ -76,8 +86,7 @@ class StreamBytes:
             end = begin
         if end == 0:
             return 0
-        newline = self.read(end, BLOCK_BYTES).find(b"\n")
-        return self.size_bytes if newline < 0 else end + newline + 1
+        return self.line_end(end, look_back)[0]
 
 
 def _nth_last(block: bytes, count: int) -> int:

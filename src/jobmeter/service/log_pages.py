@@ -124,16 +124,8 @@ class _Reading:
 
     def page(self, wanted: Wanted) -> LogPage:
         size_bytes = self._stream.size_bytes
-        if wanted.tail is not None:
-            begin, limit = self._stream.last_lines(wanted.tail, PAGE_BYTES), wanted.tail
-        else:
-            begin = self._stream.line_start(min(wanted.offset, size_bytes), LOOK_BACK_BYTES)
-            limit = wanted.limit
-        if wanted.search is None:
-            spans, reached = self._spans(begin, limit)
-        else:
-            spans, reached = self._matching(begin, limit, wanted.search)
-        tail = self._tail(reached)
+        begin, is_line = self._begin(wanted)
+        spans, reached = self._found(begin, wanted) if is_line else ([], begin)
         return LogPage(
             run_id=self._run.run_id,
             stream=self._channel.stream,
@@ -142,10 +134,25 @@ class _Reading:
             next=reached,
             size_bytes=size_bytes,
             lines=tuple(self._lines(begin, spans)),
-            tail=tail,
+            tail=self._tail(reached, is_line=is_line),
             complete=reached >= size_bytes and not self._live,
             reason=None,
         )
+
+    def _begin(self, wanted: Wanted) -> tuple[int, bool]:
+        """Find where a page begins, and say whether a line does: behind one that began too far back, if it ends."""
+        if wanted.tail is not None:
+            begin = self._stream.last_lines(wanted.tail, PAGE_BYTES)
+            return begin, begin < self._stream.size_bytes
+        offset = min(wanted.offset, self._stream.size_bytes)
+        start = self._stream.line_start(offset, LOOK_BACK_BYTES)
+        return (start, True) if start is not None else self._stream.line_end(offset, READ_BYTES)
+
+    def _found(self, begin: int, wanted: Wanted) -> tuple[list[_Span], int]:
+        limit = wanted.limit if wanted.tail is None else wanted.tail
+        if wanted.search is None:
+            return self._spans(begin, limit)
+        return self._matching(begin, limit, wanted.search)
 
     def _spans(self, begin: int, limit: int) -> tuple[list[_Span], int]:
         """Cut a part of the stream into lines: as many as fit on a page, and at least one."""
@@ -174,13 +181,8 @@ class _Reading:
 
     def _one_long(self, begin: int, head: bytes) -> tuple[list[_Span], int]:
         """Show the beginning of a line longer than a page, and go on behind it."""
-        end = begin
-        for at, block in self._stream.blocks(begin, begin + READ_BYTES):
-            newline = block.find(b"\n")
-            if newline >= 0:
-                return [_Span(begin, at + newline + 1, head, is_whole=False)], at + newline + 1
-            end = at + len(block)
-        if self._live and end >= self._stream.size_bytes:
+        end, is_ended = self._stream.line_end(begin, READ_BYTES)
+        if self._live and not is_ended and end >= self._stream.size_bytes:
             return [], begin
         return ([_Span(begin, end, head, is_whole=False)] if end > begin else []), end
 
@@ -265,15 +267,16 @@ class _Reading:
         first = max(0, begin - _KEY_BYTES)
         return _in_key_after(self._stream.read(first, begin - first), was=False)
 
-    def _tail(self, reached: int) -> str | None:
+    def _tail(self, reached: int, *, is_line: bool) -> str | None:
         """Give the last line as far as it is written: of a bar that writes itself anew, what it shows now."""
         size_bytes = self._stream.size_bytes
-        if not self._live or reached >= size_bytes or size_bytes - reached > READ_BYTES:
+        if not self._live or (is_line and reached >= size_bytes) or size_bytes - reached > READ_BYTES:
             return None
-        rest = self._stream.read(max(reached, size_bytes - LONGEST_LINE), LONGEST_LINE)
+        first = max(reached if is_line else 0, size_bytes - LONGEST_LINE)
+        rest = self._stream.read(first, LONGEST_LINE)
         if b"\n" in rest or self._is_in_key(reached):
             return None  # more whole lines came than one page holds
-        if size_bytes - reached > LONGEST_LINE and b"\r" not in rest.rstrip(b"\r"):
+        if (not is_line or first > reached) and b"\r" not in rest.rstrip(b"\r"):
             return None  # the middle of a line: what it belongs to is not known
         return _shown(rest)[0]
 

@@ -101,10 +101,19 @@ def test_a_live_run_shows_its_unfinished_line_apart(tmp_path: Path) -> None:
     assert (texts(page), page.tail, page.next, page.complete) == (["done"], " 30%", 5, False)
 
 
-def test_a_bar_of_a_megabyte_shows_what_it_shows_now(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wanted", [Wanted(offset=6), Wanted(offset=3_200_006), Wanted(tail=5)])
+def test_a_bar_of_megabytes_shows_what_it_shows_now(tmp_path: Path, wanted: Wanted) -> None:
     bar = b"".join(b"\r%8d/200000" % number for number in range(200_000))
-    page = log_pages.page(make_run(tmp_path, b"begin\n" + bar, live=True), Wanted(offset=6))
-    assert (texts(page), page.tail, page.next) == ([], "  199999/200000", 6)
+    page = log_pages.page(make_run(tmp_path, b"begin\n" + bar, live=True), wanted)
+    assert (texts(page), page.tail, page.complete) == ([], "  199999/200000", False)
+
+
+def test_an_unfinished_line_of_megabytes_is_not_shown_from_its_middle(tmp_path: Path) -> None:
+    body = b"y" * (2 << 20) + b" --password hunter2secret"
+    run = make_run(tmp_path, body, live=True)
+    for wanted in (Wanted(offset=len(body) - 6), Wanted(offset=len(body)), Wanted(tail=1)):
+        page = log_pages.page(run, wanted)
+        assert (texts(page), page.tail) == ([], None)
 
 
 def test_what_a_carriage_return_overwrote_is_left_out(tmp_path: Path) -> None:
@@ -140,6 +149,23 @@ def test_no_offset_shows_the_second_half_of_a_secret(tmp_path: Path) -> None:
     run = make_run(tmp_path, body)
     for offset in range(len(body)):
         assert "secret" not in " ".join(texts(log_pages.page(run, Wanted(offset=offset))))
+
+
+@pytest.mark.parametrize("search", [None, "secret"])
+def test_no_offset_deep_in_a_very_long_line_shows_the_second_half_of_a_secret(
+    tmp_path: Path, search: str | None
+) -> None:
+    head = b"y" * (2 << 20) + b" --password hunter2"
+    run = make_run(tmp_path, head + b"secret" + b"y" * 99 + b"\nshort secret\n")
+    page = log_pages.page(run, Wanted(offset=len(head), search=search))
+    assert texts(page) == ["short secret"]
+    assert page.begin == len(head) + 6 + 99 + 1
+    assert page.complete
+
+
+def test_a_very_long_line_is_shown_once_by_its_beginning(tmp_path: Path) -> None:
+    run = make_run(tmp_path, b"z" * (100 << 20) + b"\nend\n")
+    assert [len(text) for text in walk(run)] == [log_pages.LONGEST_LINE, 3]
 
 
 @pytest.mark.parametrize("offset", [0, 40, 60])
