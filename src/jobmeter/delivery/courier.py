@@ -9,6 +9,7 @@ from jobmeter.delivery import channels
 from jobmeter.delivery.channels import Channel
 from jobmeter.delivery.outbox import Message, Outbox, Waiting
 from jobmeter.delivery.webhooks import Outcome
+from jobmeter.errors import JobmeterError
 from jobmeter.model.alert import Notice
 
 LOOK_SECONDS = 0.5
@@ -97,7 +98,7 @@ class Courier:
             due = self._outbox.take_due(self._clock(), busy=self._busy)
             self._busy |= {message.channel for message in due}
         if due:
-            self._keep()
+            self._keep_safely()
         threads = [
             threading.Thread(target=self._carry_out, args=(name, due), name=f"jobmeter-{name}", daemon=True)
             for name in {message.channel for message in due}
@@ -116,12 +117,20 @@ class Courier:
             with self._lock:
                 # jitter needs no secrecy
                 self._outbox.settle(message, outcome, self._clock(), chance=random.random())  # noqa: S311
-            self._keep()
+            self._keep_safely()
         with self._lock:
             self._busy.discard(name)
 
+    def _keep_safely(self) -> None:
+        """Have what waits stored; where that fails people are told all the same, at worst twice after a restart."""
+        try:
+            self._keep()
+        except (JobmeterError, OSError):
+            return  # who stores it complains; a thread that ended here would tell nobody anything any more
+
     def _send(self, message: Message) -> Outcome:
-        channel = self._channels.get(message.channel)
+        with self._lock:
+            channel = self._channels.get(message.channel)
         if channel is None:
             return _GONE
         return channels.deliver(channel, message.notices, message_id=message.id, now=self._clock())

@@ -62,6 +62,8 @@ def check_url(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         port_is_wrong = parts.port == 0
+        # a name that no resolver takes must not be found out when something is to be told
+        (parts.hostname or "").encode("idna")
     except ValueError:
         raise UsageError("the URL of a webhook cannot be read", hint="as in https://host/path") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or port_is_wrong:

@@ -141,7 +141,8 @@ class FolderAlerts:
         try:
             is_done = self._step(time.time(), ended=ended)
         except (OSError, StoreError):
-            is_done = ended or not self._folder.is_dir()  # what cannot be read now may be later
+            # what cannot be read now may be later
+            is_done = not self._folder.is_dir() or self._is_late()
         if not is_done:
             return LAST_LOOK_SECONDS if ended else LOOK_SECONDS
         self.close()
@@ -152,7 +153,7 @@ class FolderAlerts:
             self._over_at = time.monotonic()
         if not self._book.is_done:
             self._look(now)
-        if self._over_at is not None and time.monotonic() - self._over_at > LINGER_SECONDS:
+        if self._is_late():
             self._courier.give_up("the run is over and nobody answered in time")
             self._save()
             return True
@@ -160,6 +161,9 @@ class FolderAlerts:
             return False
         self._courier.hasten()
         return self._courier.is_empty()
+
+    def _is_late(self) -> bool:
+        return self._over_at is not None and time.monotonic() - self._over_at > LINGER_SECONDS
 
     def close(self) -> None:
         """Give everything back; what waits is kept in the folder."""

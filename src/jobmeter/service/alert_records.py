@@ -25,7 +25,8 @@ class AlertRecords:
 
     def books(self) -> list[RunBook]:
         """List what is known of runs with alerts, in the order of their ids."""
-        return [self._books[name] for name in sorted(self._books)]
+        known = dict(self._books)  # others ask while the watch goes on
+        return [known[name] for name in sorted(known)]
 
     def book(self, run_id: str) -> RunBook | None:
         """Give what is remembered of a run."""

@@ -13,8 +13,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from jobmeter.delivery.courier import Courier
-from jobmeter.delivery.outbox import Message
-from jobmeter.errors import JobmeterError
+from jobmeter.delivery.outbox import Fate, Message
+from jobmeter.errors import JobmeterError, StoreError
 from jobmeter.model import sync
 from jobmeter.model.alert import Budget, Change, Per, RunBook, Turn
 from jobmeter.model.report import Report
@@ -47,6 +47,8 @@ _SETTINGS_SECONDS, _LOOKED_SECONDS, _HOME_SECONDS = 10.0, 60.0, 60.0
 _ANALYSE_SHARE = 0.05
 _LATELY_SECONDS = 86_400.0
 _NEWEST_RUNS = 1000
+_MOST_FAILURES = 10
+"""After so many a run is looked at again only when it changes."""
 HOME = "@home"
 """The book of what is about all runs together."""
 
@@ -79,6 +81,9 @@ class ServerAlerts:
         self._courier = Courier(self.settings.channels, self.records.waiting(), keep=self._keep_waiting)
         self._lock = threading.Lock()
         self._changed: dict[str, None] = {}
+        self._gone: dict[str, None] = {}
+        self._failed: dict[str, list[str]] = {}
+        """What went wrong with a run, look by look."""
         self._books: dict[str, RunBook] = {}
         self._held: dict[str, int] = {}
         self._looked: dict[str, float] = {}
@@ -91,13 +96,12 @@ class ServerAlerts:
         """Take in which runs changed; called by the keeper, which is not held up."""
         del store
         with self._lock:
-            self._changed |= dict.fromkeys(
-                one.run_id for one in changes if one.change is not keeping.Change.GONE
-            )
-        for one in changes:
-            if one.change is keeping.Change.GONE:
-                self._drop(one.run_id)
-                self.records.forget(one.run_id)
+            for one in changes:
+                known, other = self._changed, self._gone
+                if one.change is keeping.Change.GONE:
+                    known, other = other, known
+                known[one.run_id] = None
+                other.pop(one.run_id, None)
 
     def start(self) -> None:
         """Begin to watch and to tell."""
@@ -133,11 +137,11 @@ class ServerAlerts:
 
     def _begin_safely(self) -> None:
         try:
-            self._begin(time.time())
-        except JobmeterError as error:
+            self._begin()
+        except Exception as error:  # noqa: BLE001  # whatever it is, what runs from now on is watched
             self._warn(f"what ended while the server was down raises no alerts: {error}")
 
-    def _begin(self, now: float) -> None:
+    def _begin(self) -> None:
         """Take up the runs that go on, and those that ended while nobody looked."""
         since = self.records.looked_at()
         with self._read() as store:
@@ -148,25 +152,47 @@ class ServerAlerts:
         ids += [book.run_id for book in self.records.books() if not book.is_done and book.run_id != HOME]
         with self._lock:
             self._changed |= dict.fromkeys(ids)
-        self.records.keep_looked_at(now)
 
     def tick(self, now: float) -> None:
         """Look at the runs whose turn it is."""
         self._reload(now)
+        self._forget_gone()
         for run_id in self._due():
             if self._stopping.is_set():
                 return
             begun = time.thread_time()
-            try:
-                self._look(run_id, now)
-            except OSError:
-                self._drop(run_id)  # its folder is gone, or cannot be read any more
+            self._look_safely(run_id, now)
             self._looked[run_id] = time.monotonic()
             self._cost_seconds += 0.1 * (time.thread_time() - begun - self._cost_seconds)
         if self._is_time("looked", _LOOKED_SECONDS):
             self.records.keep_looked_at(now)
         if self._is_time(HOME, _HOME_SECONDS):
             self._look_home(now)
+
+    def _forget_gone(self) -> None:
+        with self._lock:
+            gone, self._gone = self._gone, {}
+        for run_id in gone:
+            self._drop(run_id)
+            self.records.forget(run_id)
+
+    def _look_safely(self, run_id: str, now: float) -> None:
+        """Look at a run; what goes wrong with it holds up no other, and is tried again some times."""
+        try:
+            self._look(run_id, now)
+        except OSError:
+            self._drop(run_id)  # its folder is gone, or cannot be read any more
+        except Exception as error:  # noqa: BLE001  # a fault with one run must not end the watch over all
+            sentence = f"alerts of {run_id} are not watched for: {type(error).__name__}: {error}"
+            failed = self._failed.setdefault(run_id, [])
+            if sentence not in failed:
+                self._warn(sentence)
+            failed.append(sentence)
+            if len(failed) < _MOST_FAILURES:
+                with self._lock:
+                    self._changed[run_id] = None
+        else:
+            self._failed.pop(run_id, None)
 
     def _due(self) -> list[str]:
         """Choose the runs that changed or go on, and were not looked at for long enough."""
@@ -245,8 +271,18 @@ class ServerAlerts:
                 self._mirror(run, remembered)
                 return None
             self._held[run.run_id] = held
-            known = known if remembered is None else remembered.book
+            known = known if remembered is None else self._taken_over(folder, remembered)
         return known or RunBook(run_id=run.run_id, offset=alert_signs.beginning(folder))
+
+    def _taken_over(self, folder: Path, remembered: alert_follow.Remembered) -> RunBook:
+        """Take on what a follower that was killed left: where alerts stand, and what nobody was told yet."""
+        for message in remembered.waiting.messages:
+            if message.fate is Fate.WAITING:
+                self._courier.add((notice, (message.channel,)) for notice in message.notices)
+        self._keep_waiting()
+        self.records.keep(remembered.book)
+        (folder / alert_follow.FILE).unlink(missing_ok=True)
+        return remembered.book
 
     def _mirror(self, run: Run, remembered: alert_follow.Remembered | None) -> None:
         """Show what a run's own follower says."""
@@ -300,6 +336,7 @@ class ServerAlerts:
     def _drop(self, run_id: str, folder: Path | None = None) -> None:
         self._books.pop(run_id, None)
         self._looked.pop(run_id, None)
+        self._failed.pop(run_id, None)
         held = self._held.pop(run_id, None)
         if held is not None:
             os.close(held)
@@ -337,7 +374,11 @@ class ServerAlerts:
         return True
 
     def _keep_waiting(self) -> None:
-        self.records.keep_waiting(self._courier.kept())
+        try:
+            self.records.keep_waiting(self._courier.kept())
+        except StoreError as error:
+            if self._is_time("complaint", _LOOKED_SECONDS):
+                self._warn(f"what waits to be told would not outlive the server: {error}")
 
 
 def _ended_lately(run: Run, now: float) -> bool:

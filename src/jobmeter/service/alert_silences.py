@@ -6,7 +6,7 @@ server, on other machines that share the home, obey it too.
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from jobmeter.errors import UnknownError, UsageError, reason_of
@@ -99,6 +99,15 @@ def _silence(record: lines.Record) -> Silence | None:
     )
 
 
+def _parsed(silences: Iterable[Silence], now: float) -> Iterator[tuple[Silence, Filter | None]]:
+    """Read which runs silences are about; one that cannot be read keeps nothing quiet, and disturbs nothing."""
+    for one in silences:
+        try:
+            yield one, filters.parse(one.where, now=now) if one.where else None
+        except UsageError:
+            continue  # written by hand, or by a version that knows more fields
+
+
 class Silences:
     """The silences of a home, read again when the file changed."""
 
@@ -112,9 +121,7 @@ class Silences:
         size = tailer.size(Path(self._home), FILE)
         if size != self._size:
             self._size = size
-            self._read = [
-                (one, filters.parse(one.where, now=now) if one.where else None) for one in read(self._home)
-            ]
+            self._read = list(_parsed(read(self._home), now))
         for silence, where in self._read:
             if not silence.is_active(now) or (silence.rules and rule not in silence.rules):
                 continue

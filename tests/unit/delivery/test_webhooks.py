@@ -211,6 +211,8 @@ def _answer_once(listening: socket.socket) -> None:
             "http://host/\r\nX: y",
             "http://[::1",
             "http://host:99999/",
+            "http://a..b/",
+            f"http://{'a' * 70}.example/",
         ),
     ],
 )

@@ -189,7 +189,9 @@ def test_a_disk_that_is_full_keeps_nobody_from_being_told(
     assert told(receiver) == [("firing", "high")]
 
 
-def test_an_index_that_fails_is_tried_again(tmp_path: Path, receiver: receivers.Receiver) -> None:
+def test_an_index_that_fails_is_tried_again_for_as_long_as_a_follower_stays(
+    tmp_path: Path, receiver: receivers.Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settle(tmp_path, receiver)
     job = Job(tmp_path)
     task = started(job)
@@ -199,6 +201,8 @@ def test_an_index_that_fails_is_tried_again(tmp_path: Path, receiver: receivers.
 
     task._indexed = broken  # type: ignore[method-assign,assignment]
     assert task.turn(ended=False) == alert_follow.LOOK_SECONDS
+    assert task.turn(ended=True) == alert_follow.LAST_LOOK_SECONDS
+    monkeypatch.setattr(alert_follow, "LINGER_SECONDS", -1.0)
     assert task.turn(ended=True) is None
 
 
@@ -214,3 +218,19 @@ def test_nothing_is_left_in_the_temporary_folder(
     assert os.listdir(scratch) != []
     task.close()
     assert os.listdir(scratch) == []
+
+
+def test_what_cannot_be_read_at_the_end_is_tried_again(tmp_path: Path, receiver: receivers.Receiver) -> None:
+    settle(tmp_path, receiver, rules="")
+    job = Job(tmp_path)
+    task = started(job)
+    job.event("alert", title="bad batch", text="loss is 1e9", level="ERROR")
+    job.end()
+    known = (job.folder / "run.jsonl").read_bytes()
+    (job.folder / "run.jsonl").unlink()
+    (job.folder / "run.jsonl").symlink_to("run.jsonl")  # cannot be opened just now
+    assert task.turn(ended=True) is not None
+    (job.folder / "run.jsonl").unlink()
+    (job.folder / "run.jsonl").write_bytes(known)
+    finish(task)
+    assert told(receiver) == [("firing", "told")]

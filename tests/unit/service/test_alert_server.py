@@ -220,6 +220,56 @@ def test_a_run_whose_follower_was_killed_is_taken_over(tmp_path: Path, receiver:
     desk.close()
 
 
+def test_what_a_killed_follower_had_not_told_yet_is_told(
+    tmp_path: Path, receiver: receivers.Receiver
+) -> None:
+    desk = Desk(tmp_path, receiver)
+    job = Job(tmp_path)
+    receiver.statuses += [503]
+    follower = alert_follow.begin(Followed(job.folder, dict(os.environ)))
+    assert follower is not None
+    job.memory(150, times=5)
+    follower.turn(ended=False)
+    receiver.wait_for(1)
+    follower.close()
+    assert [one["state"] for one in alerting.told_of(str(tmp_path), Wanted(), job.wall)["undelivered"]] == [
+        "waiting"
+    ]  # type: ignore[attr-defined]
+    desk.tick(job.wall)
+    receiver.wait_for(2)
+    # refused once, then taken
+    assert desk.told() == [("firing", "high"), ("firing", "high")]
+    assert desk.alerts.messages() == ()
+    assert alerting.told_of(str(tmp_path), Wanted(), job.wall)["undelivered"] == []
+    desk.close()
+
+
+def test_a_run_that_cannot_be_looked_at_holds_up_no_other(
+    tmp_path: Path, receiver: receivers.Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path, receiver)
+    job = received(Job(tmp_path))
+    job.memory(150, times=5)
+    look = desk.alerts._look
+    seen: list[str] = []
+
+    def look_or_fail(run_id: str, now: float) -> None:
+        seen.append(run_id)
+        if run_id == "broken":
+            raise ZeroDivisionError("a bug")
+        look(run_id, now)
+
+    monkeypatch.setattr(desk.alerts, "_look", look_or_fail)
+    with desk.read() as store:
+        desk.alerts.observe(store, [keeping.Changed("broken", keeping.Change.ENDED)])
+    for _ in range(20):
+        desk.tick(job.wall)
+    assert desk.told() == [("firing", "high")]
+    assert desk.warnings == ["alerts of broken are not watched for: ZeroDivisionError: a bug"]
+    assert seen.count("broken") == 10
+    desk.close()
+
+
 def test_live_readers_are_told(tmp_path: Path, receiver: receivers.Receiver) -> None:
     desk = Desk(tmp_path, receiver)
     published: list[live.LiveEvent] = []
@@ -278,6 +328,8 @@ def test_runs_that_are_gone_are_forgotten(tmp_path: Path, receiver: receivers.Re
     desk.tick(job.wall)
     with desk.read() as store:
         desk.alerts.observe(store, [keeping.Changed(folders.RUN_ID, keeping.Change.GONE)])
+    desk.alerts.tick(job.wall)
+    assert desk.shown(job.wall)["alerts"] == []
     assert alert_follow.lock(job.folder) is not None
     desk.close()
 

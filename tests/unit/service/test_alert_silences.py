@@ -190,3 +190,12 @@ def test_a_notice_names_the_run_as_people_know_it(tmp_path: Path) -> None:
     assert (notice.job, notice.project, notice.user, notice.turn) == ("nightly", "app", "u", Turn.FIRED)
     assert alert_desk.notice_of(replace(run, name=None), change).job == "make -j4"
     assert RunBook(run_id="x").standings == ()
+
+
+def test_a_silence_that_cannot_be_read_keeps_nothing_quiet_and_disturbs_nothing(tmp_path: Path) -> None:
+    good = alert_silences.new("project=app", seconds=60, now=100.0)
+    for one in (replace(good, id="odd", where="nosuch=1"), good):
+        alert_silences.add(str(tmp_path), one)
+    known = alert_silences.Silences(str(tmp_path))
+    assert known.over({"project": "other"}, "high", 110.0) is None
+    assert known.over({"project": "app"}, "high", 110.0) == good.id
