@@ -14,6 +14,7 @@ from typing import Protocol
 from jobmeter.delivery.feed import Feed, Wanted
 from jobmeter.delivery.positions import Positions
 from jobmeter.delivery.samples import MILLISECONDS, REFUSED, TOO_MANY, TOO_OLD, Counts, Mark, Slice
+from jobmeter.errors import StoreError
 from jobmeter.model.run import LIVE, Run
 from jobmeter.stores import Store
 
@@ -80,6 +81,9 @@ class Pump:
         self._feed = Feed()
         self._lock = threading.Lock()
         self._changed: set[str] = set()
+        self._in_hand: set[str] = set()
+        """Runs that are being read, and those that could not be: they are looked at again in the next turn."""
+        self._unread: Exception | None = None
         self._waiting: _Batch | None = None
         self._failures = 0
         self._begun = False
@@ -92,11 +96,18 @@ class Pump:
 
     def turn(self) -> float | None:
         """Send all that is new; how many seconds to wait before trying again, None when nothing is left."""
+        self.note(self._in_hand)
+        for run_id in self._in_hand:
+            self._feed.forget(run_id)  # it may have read on further than was handed over
+        self._in_hand.clear()
+        self._unread = None
         with self._reading() as store:
             if not self._begun:
                 self._begin(store)
             while True:
                 batch = self._waiting or self._gather(store)
+                if batch is None and self._unread is not None:
+                    raise self._unread
                 if batch is None:
                     return None
                 pause = self._deliver(batch)
@@ -140,32 +151,44 @@ class Pump:
     def _gather(self, store: Store) -> _Batch | None:
         """Read new slices of changed runs until a batch is full."""
         batch = _Batch()
-        until: dict[str, Mark] = {}
-        while batch.size < MAX_POINTS and (run_id := self._next(until)) is not None:
-            mark = self._positions.marks.get(run_id, Mark())
-            run = None if mark.final else store.run(run_id)
-            if run is None or not self._is_wanted(run, mark):
-                self._feed.forget(run_id)
+        while batch.size < MAX_POINTS and (run_id := self._next()) is not None:
+            try:
+                found = self._read(store, run_id)
+            except (StoreError, OSError, ValueError) as error:
+                self._unread = error
                 continue
-            found = self._feed.slice(store, run, mark, self._wanted())
-            self.counts.drop(TOO_OLD, found.too_old)
-            self.counts.drop(TOO_MANY, found.too_many)
-            if found.more:
-                self.note([run_id])
-            if found.size or found.until != mark:
+            if found is None:
+                self._in_hand.discard(run_id)
+            else:
                 batch.slices.append(found)
-                until[run_id] = found.until
         if not batch.slices:
             return None
+        until = {one.run.run_id: one.until for one in batch.slices}
         self._positions.begin(until)
+        self._in_hand -= until.keys()
         self._waiting = batch
         return batch
 
-    def _next(self, taken: Iterable[str]) -> str | None:
+    def _read(self, store: Store, run_id: str) -> Slice | None:
+        """Read what is new of a run; None where that is nothing."""
+        mark = self._positions.marks.get(run_id, Mark())
+        run = None if mark.final else store.run(run_id)
+        if run is None or not self._is_wanted(run, mark):
+            self._feed.forget(run_id)
+            return None
+        found = self._feed.slice(store, run, mark, self._wanted())
+        self.counts.drop(TOO_OLD, found.too_old)
+        self.counts.drop(TOO_MANY, found.too_many)
+        if found.more:
+            self.note([run_id])
+        return found if found.size or found.until != mark else None
+
+    def _next(self) -> str | None:
         with self._lock:
-            free = self._changed.difference(taken)
-            found = min(free) if free else None
-            self._changed.discard(found or "")
+            found = min(self._changed - self._in_hand, default=None)
+            if found is not None:
+                self._changed.discard(found)
+                self._in_hand.add(found)
         return found
 
     def _is_wanted(self, run: Run, mark: Mark) -> bool:
@@ -189,7 +212,7 @@ class Pump:
         self.counts.trouble = outcome.reason or None
         self._waiting = None
         for one in batch.slices:
-            if one.until.final:
+            if one.run.status not in LIVE and not one.more:
                 self._feed.forget(one.run.run_id)
         long_ago = self._clock() - _KEPT_AGES * self._max_age_seconds
         self._positions.forget_before(round(long_ago * MILLISECONDS))

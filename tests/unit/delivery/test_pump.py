@@ -4,15 +4,21 @@ import dataclasses
 import json
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from jobmeter.delivery.positions import Positions
 from jobmeter.delivery.pump import Outcome, Pump
 from jobmeter.delivery.samples import Mark
+from jobmeter.errors import StoreError
+from jobmeter.model.run import Run
 from jobmeter.service import index
+from jobmeter.stores import Store
 from support import folders, outlets
 from support.outlets import Keeping, indexed
 
@@ -272,3 +278,72 @@ def test_a_run_that_invents_metrics_without_end_is_told_of_so_many(tmp_path: Pat
     assert ("jobmeter_proc_sum_rss_bytes", "") in outlet.points()
     assert moving.counts.dropped["too_many_series"] > 1000
     assert run_id in Positions(tmp_path / "outlets" / "test.json").marks
+
+
+def test_a_run_that_could_not_be_read_is_handed_over_later_and_holds_no_other_up(tmp_path: Path) -> None:
+    ids = [outlets.run_id_at(NOW - 100, suffix) for suffix in ("00000a", "00000b", "00000c")]
+    for run_id in ids:
+        folders.write_run(tmp_path / "home", run_id=run_id, seconds=5, started=NOW - 100)
+    outlet = Keeping()
+    with indexed(tmp_path / "home") as (_, reading):
+        failing = [ids[1]]
+
+        @contextmanager
+        def shaky() -> Iterator[Store]:
+            with reading() as store:
+                yield cast("Store", Shaky(store, failing))
+
+        moving = pump(outlet, tmp_path, shaky)
+        with pytest.raises(StoreError, match="the index is busy"):
+            moving.turn()
+        assert [part.run.run_id for batch in outlet.batches for part in batch] == [ids[0], ids[2]]
+        failing.clear()
+        assert moving.turn() is None
+    assert [part.run.run_id for batch in outlet.batches for part in batch] == [ids[0], ids[2], ids[1]]
+
+
+def test_nothing_is_lost_of_a_run_that_was_half_read(tmp_path: Path) -> None:
+    run_id, folder = write_live(tmp_path / "home", 20, ago=100)
+    outlet = Keeping()
+    with indexed(tmp_path / "home") as (opened, reading):
+        failing: list[str] = []
+
+        @contextmanager
+        def shaky() -> Iterator[Store]:
+            with reading() as store:
+                yield cast("Store", Shaky(store, failing))
+
+        moving = pump(outlet, tmp_path, shaky)
+        moving.turn()
+        go_on(folder, run_id, 30, ago=100)
+        moving.note([run_id])
+        failing.append("step_statistics")
+        with pytest.raises(StoreError):
+            moving.turn()
+        failing.clear()
+        assert moving.turn() is None
+        assert outlet.points()["jobmeter_proc_sum_rss_bytes", ""] == stored(opened, run_id, "proc_rss_total")
+    assert len(outlet.batches) == 2
+
+
+class Shaky:
+    """A store that cannot read some things for a while: runs by their ids, or what a method reads."""
+
+    def __init__(self, store: Store, failing: list[str]) -> None:
+        self._store = store
+        self._failing = failing
+
+    def step_statistics(self, run_id: str) -> object:
+        """Read what is known of steps, or fail as told."""
+        if "step_statistics" in self._failing:
+            raise StoreError("the index is busy", hint="try again")
+        return self._store.step_statistics(run_id)
+
+    def run(self, run_id: str) -> Run | None:
+        """Read a run, or fail as told."""
+        if run_id in self._failing:
+            raise StoreError("the index is busy", hint="try again")
+        return self._store.run(run_id)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
