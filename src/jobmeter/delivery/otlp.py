@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import jobmeter
 from jobmeter.delivery import otlp_spans
-from jobmeter.delivery.pump import Outcome
+from jobmeter.delivery.pump import Outcome, retry_seconds
 from jobmeter.delivery.samples import Points, Slice
 from jobmeter.errors import UsageError
 from jobmeter.exporters.metric_names import Family, Type
@@ -59,6 +59,16 @@ def require_installed() -> None:
         ) from None
 
 
+@dataclass(slots=True)
+class _Work:
+    """How far a batch has come."""
+
+    batch: Sequence[Slice] | None = None
+    done: set[str] = field(default_factory=set)
+    dropped: int = 0
+    reason: str = ""
+
+
 class Otlp:
     """An outlet that speaks OTLP."""
 
@@ -72,7 +82,7 @@ class Otlp:
         self._settings = settings
         self._resource = Resource({"service.name": "jobmeter", **settings.attributes})
         self._scope = InstrumentationScope("jobmeter", jobmeter.__version__)
-        self._sent: tuple[Sequence[Slice] | None, set[str]] = (None, set())
+        self._work = _Work()
         self._client = httpx.Client(
             timeout=TIMEOUT_SECONDS,
             follow_redirects=False,
@@ -93,22 +103,27 @@ class Otlp:
         del (
             again
         )  # a point of the same series and time, or a span of the same id, takes the place of the first
-        if self._sent[0] is not batch:
-            self._sent = (batch, set())
-        dropped, reason = 0, ""
+        if self._work.batch is not batch:
+            self._work = _Work(batch)
+        work = self._work
+        points = (
+            sum(len(one.times_ms) for part in batch for one in part.points) if self._settings.metrics else 0
+        )
         for path, encoded in self._messages(batch).items():
-            if path in self._sent[1]:
+            if path in work.done:
                 continue
             message = encoded()
             outcome = Outcome(taken=True) if message is None else self._post(path, message)
             if not outcome.taken:
                 return outcome
-            self._sent[1].add(path)
-            reason = outcome.reason or reason
-            # all of it where nothing is said of how many
-            refused = sum(part.size for part in batch) if outcome.dropped < 0 else outcome.dropped
-            dropped += refused if path == _METRICS else 0
-        return Outcome(taken=True, dropped=dropped, reason=reason)
+            work.done.add(path)
+            work.reason = outcome.reason or work.reason
+            if path == _METRICS:
+                # all of it where nothing is said of how many
+                work.dropped = points if outcome.dropped < 0 else outcome.dropped
+        unsent = sum(part.size for part in batch) - points
+        self._work = _Work()
+        return Outcome(taken=True, dropped=work.dropped, unsent=unsent, reason=work.reason)
 
     def _messages(self, batch: Sequence[Slice]) -> dict[str, Callable[[], _Message | None]]:
         wanted: dict[str, Callable[[], _Message | None]] = {}
@@ -156,9 +171,8 @@ class Otlp:
             return _partly(path, answer)
         reason = f"{answer.status_code} {_said(answer)}"
         if answer.status_code in RETRYABLE or not answer.is_client_error:
-            wait = answer.headers.get("Retry-After", "")
-            seconds = min(float(wait), 600.0) if wait.isascii() and wait.isdecimal() else None
-            return Outcome(taken=False, reason=reason, retry_seconds=seconds)
+            wait = retry_seconds(answer.headers.get("Retry-After"))
+            return Outcome(taken=False, reason=reason, retry_seconds=wait)
         return Outcome(taken=True, dropped=_ALL, reason=reason)
 
 

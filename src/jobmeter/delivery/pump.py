@@ -34,6 +34,8 @@ class Outcome:
     """False: try the same batch again."""
     dropped: int = 0
     """Points that were refused for good."""
+    unsent: int = 0
+    """Points that this outlet does not speak of."""
     reason: str = ""
     retry_seconds: float | None = None
     """How long the receiver asks to be left alone."""
@@ -207,7 +209,7 @@ class Pump:
             return max(pause, outcome.retry_seconds or 0.0)
         self._failures = 0
         self.counts.drop(REFUSED, outcome.dropped)
-        self.counts.sent += batch.size - outcome.dropped
+        self.counts.sent += batch.size - outcome.dropped - outcome.unsent
         self.counts.delivered_at = self._clock()
         self.counts.trouble = outcome.reason or None
         self._waiting = None
@@ -218,6 +220,12 @@ class Pump:
         self._positions.forget_before(round(long_ago * MILLISECONDS))
         self._positions.finish()
         return None
+
+
+def retry_seconds(header: str | None) -> float | None:
+    """Read how long a receiver asks to be left alone: seconds, or a date, which is left to our own patience."""
+    text = header or ""
+    return min(float(text), 600.0) if text.isascii() and text.isdecimal() else None
 
 
 def _is_recent(run: Run, since: float) -> bool:

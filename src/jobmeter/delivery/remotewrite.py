@@ -9,15 +9,11 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import jobmeter
-from jobmeter.delivery.pump import Outcome
+from jobmeter.delivery.pump import Outcome, retry_seconds
 from jobmeter.delivery.samples import Points, Slice
 from jobmeter.exporters.metric_names import Labels, joined
-
-if TYPE_CHECKING:
-    import httpx
 
 STALE = struct.pack("<Q", 0x7FF0000000000002)
 """The NaN by which Prometheus knows that a series is over."""
@@ -197,16 +193,12 @@ class RemoteWrite:
             or answer.status_code in MISCONFIGURED
             or not answer.is_client_error
         ):
-            return Outcome(taken=False, reason=reason, retry_seconds=_retry_seconds(answer))
+            return Outcome(
+                taken=False, reason=reason, retry_seconds=retry_seconds(answer.headers.get("Retry-After"))
+            )
         if again and any(words in said for words in _HELD_ALREADY):
             return Outcome(taken=True)
         if answer.status_code == BAD_REQUEST and not any(word in said.lower() for word in _OF_SAMPLES):
             # it speaks of something else than what we sent: most likely the address is not that of a receiver
             return Outcome(taken=False, reason=reason, retry_seconds=MISCONFIGURED_SECONDS)
         return Outcome(taken=True, dropped=sum(one.points for one in series), reason=reason)
-
-
-def _retry_seconds(answer: "httpx.Response") -> float | None:
-    """Read how long a receiver asks to be left alone: seconds, or a date, which is left to our own patience."""
-    text = answer.headers.get("Retry-After", "")
-    return min(float(text), 600.0) if text.isascii() and text.isdecimal() else None

@@ -52,6 +52,10 @@ class Collector:
                 self.spans += [span for scope in resource.scope_spans for span in scope.spans]
         return status, answer
 
+    def count(self) -> int:
+        """Count all points that came."""
+        return sum(len(self.points(name)) for name in {metric.name for metric in self.metrics})
+
     def points(self, name: str) -> list[tuple[int, float]]:
         found = [metric for metric in self.metrics if metric.name == name]
         return [
@@ -198,6 +202,26 @@ def test_what_a_collector_refuses_is_counted(collector: Collector, tmp_path: Pat
     pump = send(collector, tmp_path)
     assert pump.counts.dropped == {"refused": 5}
     assert pump.counts.trouble == "too many labels"
+
+
+def test_what_was_refused_still_counts_when_the_spans_are_sent_again(
+    collector: Collector, tmp_path: Path
+) -> None:
+    write_training(tmp_path / "home")
+    partly = ExportMetricsServiceResponse(
+        partial_success=ExportMetricsPartialSuccess(rejected_data_points=5, error_message="too many labels")
+    )
+    collector.answers = [(200, partly.SerializeToString()), (503, b"")]
+    pump = send(collector, tmp_path)
+    assert pump.counts.dropped == {"refused": 5}
+    assert pump.counts.sent == collector.count() - 5
+
+
+def test_only_points_that_were_sent_are_counted_as_sent(collector: Collector, tmp_path: Path) -> None:
+    write_training(tmp_path / "home")
+    assert send(collector, tmp_path).counts.sent == collector.count() > 30 * 60
+    (tmp_path / "otlp.json").unlink()
+    assert send(collector, tmp_path, metrics=False).counts.sent == 0
 
 
 def test_a_batch_that_is_malformed_to_the_collector_is_given_up(collector: Collector, tmp_path: Path) -> None:
