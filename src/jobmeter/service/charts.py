@@ -22,6 +22,8 @@ MOST_POINTS = 10_000
 MOST_KEYS = 50
 MOST_VALUES = 500_000
 """Points of one answer, over all its lines."""
+MOST_READ = 4 * MOST_VALUES
+"""Points that are read for an answer about some instances."""
 _CANDIDATES = 8
 Shape = dict[str, object]
 
@@ -44,7 +46,7 @@ def series(store: Store, run: Run, wanted: Wanted) -> Shape:
     """Read series of a run; without keys those of the whole job and host."""
     _check(wanted)
     keys = frozenset(wanted.names) if wanted.names else _whole_job(run)
-    _require_few(store, run, keys, wanted.points)
+    _require_few(store, run, keys, wanted)
     found = store.stretches(
         run.run_id, keys, points=wanted.points, counters=runs.counters_of(run), between=_between(wanted)
     )
@@ -52,6 +54,7 @@ def series(store: Store, run: Run, wanted: Wanted) -> Shape:
     if unknown:
         raise UnknownError(f"run {run.run_id} has no series {unknown[0][:80]}", hint=_known(run.definitions))
     lines = [one for one in found if not wanted.instances or one.instance in wanted.instances]
+    _require_modest(sum(len(one.ends) for one in lines))
     return {
         "run_id": run.run_id,
         "series": [_line(run, one) for one in lines],
@@ -72,7 +75,7 @@ def steps(store: Store, run: Run, wanted: Wanted) -> Shape:
         ranks=wanted.ranks or None,
         between=None if wanted.begin is None and wanted.end is None else _steps_between(wanted),
     )
-    _require_modest(len(found) * wanted.points)
+    _require_modest(sum(len(one.counts) for one in found))
     return {
         "run_id": run.run_id,
         "series": [_curve(one) for one in found],
@@ -93,17 +96,19 @@ def _check(wanted: Wanted) -> None:
         raise UsageError("the part ends before it begins", hint="`from` comes before `to`")
 
 
-def _require_few(store: Store, run: Run, keys: Collection[str], points: int) -> None:
+def _require_few(store: Store, run: Run, keys: Collection[str], wanted: Wanted) -> None:
     """Refuse before reading: a job may have had thousands of processes."""
     definitions = (run.definitions.get(key) for key in keys)
     if all(one is not None and one.scope is not Scope.PROCESS for one in definitions):
         return
     known = store.statistics(run.run_id)
-    _require_modest(sum(min(points, one.n) for (key, _), one in known.items() if key in keys))
+    # those of other instances are read as well, and left out
+    most = MOST_READ if wanted.instances else MOST_VALUES
+    _require_modest(sum(min(wanted.points, one.n) for (key, _), one in known.items() if key in keys), most)
 
 
-def _require_modest(values: int) -> None:
-    if values > MOST_VALUES:
+def _require_modest(values: int, most: int | None = None) -> None:
+    if values > (MOST_VALUES if most is None else most):
         raise UsageError("too much for one answer", hint="ask for fewer points, keys or instances")
 
 

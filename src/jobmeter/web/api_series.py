@@ -65,7 +65,11 @@ def get_steps(  # noqa: PLR0913  # one argument a parameter of the address
     request: Asked,
     run_id: RunId,
     metrics: Annotated[
-        str | None, Parameter(description="Metrics, by comma: `loss,lr`; without them all.", max_length=4000)
+        str | None,
+        Parameter(
+            description="Metrics, by comma: `loss,lr`; without them the first 50 of `metrics`.",
+            max_length=4000,
+        ),
     ] = None,
     ranks: Annotated[
         str | None, Parameter(description="Only these ranks, by comma.", max_length=400, pattern="^[0-9, ]*$")

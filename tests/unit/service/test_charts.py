@@ -95,6 +95,31 @@ def test_a_series_that_is_not_there_is_unknown(home: str) -> None:
     assert caught.value.hint == "it has none"
 
 
+def test_what_is_short_is_not_refused_for_the_points_it_might_have(
+    home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(charts, "MOST_VALUES", 2000)
+    # 6 lines of 100 steps
+    assert len(lines(steps(home, TRAINED, Wanted(points=500)))) == 6
+
+
+def test_one_process_of_many_can_be_asked_for(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = lines(series(home, TRAINED, Wanted(names=("proc_rss",))))
+    instances = [str(line["instance"]) for line in known]
+    assert len(instances) > 1
+    monkeypatch.setattr(charts, "MOST_VALUES", max(len(line["t"]) for line in known))
+    found = lines(series(home, TRAINED, Wanted(names=("proc_rss",), instances=(instances[0],))))
+    assert [line["instance"] for line in found] == [instances[0]]
+
+
+def test_all_lines_of_a_job_are_no_more_than_an_answer_holds(
+    home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(charts, "MOST_VALUES", 20)
+    with pytest.raises(UsageError, match="too much for one answer"):
+        series(home, BUILD, Wanted())
+
+
 def test_more_than_an_answer_holds_is_refused_before_it_is_read(
     home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
