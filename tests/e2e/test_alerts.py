@@ -5,6 +5,7 @@ import hmac
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,17 +18,17 @@ HUNGRY = """
 import time
 memory = bytearray(200 << 20)
 memory[::4096] = b"x" * len(memory[::4096])
-time.sleep(2.4)
+time.sleep(1)
 del memory
-time.sleep(2.4)
+time.sleep(0.8)
 raise ValueError("no more")
 """
 RULES = """
 [rules.memory-high]
 key = "memory"
 value = "120MiB"
-for = "1s"
-clear_for = "1s"
+for = "0.3s"
+clear_for = "0.3s"
 [rules.failed]
 kind = "verdict"
 severity = "critical"
@@ -52,16 +53,17 @@ def settle(home: Path, receiver: receivers.Receiver, rules: str = RULES) -> None
     )
 
 
-def told(receiver: receivers.Receiver) -> list[tuple[str, str]]:
+def told(receiver: receivers.Receiver, **of: object) -> list[tuple[str, str]]:
+    """List what a receiver was told, all or of some runs."""
     alerts = [one for posted in receiver.posted for one in json.loads(posted.body)["alerts"]]
-    return [(one["state"], one["rule"]) for one in alerts]
+    return [(one["state"], one["rule"]) for one in alerts if of.items() <= one.items()]
 
 
 def test_a_run_that_crosses_its_memory_threshold_fires_once_and_resolves_once(
     home: Home, receiver: receivers.Receiver
 ) -> None:
     settle(home.path, receiver)
-    done = home.run("-q", "--capture", "all", "--sample-interval", "0.2", "--", sys.executable, "-c", HUNGRY)
+    done = home.run("-q", "--capture", "all", "--sample-interval", "0.1", "--", sys.executable, "-c", HUNGRY)
     assert done.code == 1
     wait_for(lambda: len(told(receiver)) >= 3, seconds=30)
     assert told(receiver) == [("firing", "memory-high"), ("resolved", "memory-high"), ("firing", "failed")]
@@ -119,60 +121,81 @@ def test_rules_that_cannot_be_never_touch_the_job(home: Home) -> None:
     assert "rule r: kind is weather" in listed.text
 
 
-def test_a_server_tells_of_runs_that_are_pushed_to_it(tmp_path: Path, receiver: receivers.Receiver) -> None:
-    there, here = tmp_path / "there", Home(tmp_path / "here")
-    settle(there, receiver)
-    with server.serving(there, env={"XDG_CONFIG_HOME": str(there)}) as served:
-        environ = here.environ(
-            JOBMETER_SERVER=served.url, JOBMETER_TOKEN=served.token, JOBMETER_PUSH_INTERVAL="0.5"
-        )
-        words = ("-q", "--capture", "all", "--sample-interval", "0.2", "--", sys.executable, "-c", HUNGRY)
-        done = here.run(*words, env=environ)
-        wait_for(lambda: len(told(receiver)) >= 3, seconds=40)
-        assert told(receiver) == [
-            ("firing", "memory-high"),
-            ("resolved", "memory-high"),
-            ("firing", "failed"),
-        ]
-        run_id = merged(done.folder)["run_id"]
-        shown = served.client.get("/api/v1/alerts", params={"run": run_id}).json()
-        assert {(one["rule"], one["state"]) for one in shown["alerts"]} == {
-            ("memory-high", "resolved"),
-            ("failed", "firing"),
-        }
-        assert [one["state"] for one in shown["history"]] == ["firing", "resolved", "firing"]
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """A server with rules, and who is told of what it finds."""
 
-        def told_events() -> list[str]:
-            events = served.client.get(f"/api/v1/runs/{run_id}/events").json()["events"]
-            return [event["details"]["state"] for event in events if event["type"] == "alert"]
-
-        wait_for(lambda: len(told_events()) == 3, seconds=20)
-        everything = served.client.get("/api/v1/alerts").text + served.client.get("/api/v1/alerts/rules").text
-        assert SECRET not in everything
-        assert "hidden-path" not in everything
+    served: server.Served
+    receiver: receivers.Receiver
 
 
-def test_silences_over_the_api(tmp_path: Path, receiver: receivers.Receiver) -> None:
-    settle(tmp_path / "home", receiver, rules='[rules.any]\nkey = "memory"\nvalue = 1\nfor = 0\n')
-    with server.serving(tmp_path / "home") as served:
-        made = served.client.post(
-            "/api/v1/alerts/silences",
-            json={"where": "project=quiet", "seconds": 3600, "rules": ["any"], "comment": "moving disks"},
-        )
-        assert made.status_code == 201
-        assert (made.json()["where"], made.json()["by"]) == ("project=quiet", "local")
-        (listed,) = served.client.get("/api/v1/alerts/silences").json()["silences"]
-        assert listed["id"] == made.json()["id"]
-        quiet = commands.jobmeter(tmp_path / "home", "run", "-q", "--project", "quiet", "--", "sleep", "1")
-        loud = commands.jobmeter(tmp_path / "home", "run", "-q", "--project", "loud", "--", "sleep", "1")
-        assert (quiet.code, loud.code) == (0, 0)
-        wait_for(lambda: len(told(receiver)) >= 2, seconds=30)
-        projects = {one["project"] for posted in receiver.posted for one in json.loads(posted.body)["alerts"]}
-        assert projects == {"loud"}
-        ended = served.client.delete(f"/api/v1/alerts/silences/{made.json()['id']}")
-        assert ended.status_code == 200
-        assert served.client.get("/api/v1/alerts/silences").json() == {"silences": []}
-        assert served.client.delete("/api/v1/alerts/silences/nope").status_code == 404
+@pytest.fixture(scope="module")
+def watching(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watching]:
+    """Give one server that no test stops."""
+    home = tmp_path_factory.mktemp("watching") / "home"
+    with receivers.receiver() as receiver:
+        settle(home, receiver)
+        with server.serving(home, env={"XDG_CONFIG_HOME": str(home)}) as served:
+            yield Watching(served, receiver)
+
+
+def test_a_server_tells_of_runs_that_are_pushed_to_it(tmp_path: Path, watching: Watching) -> None:
+    here, served = Home(tmp_path / "here"), watching.served
+    environ = here.environ(
+        JOBMETER_SERVER=served.url, JOBMETER_TOKEN=served.token, JOBMETER_PUSH_INTERVAL="0.5"
+    )
+    words = ("-q", "--capture", "all", "--sample-interval", "0.1", "--", sys.executable, "-c", HUNGRY)
+    done = here.run(*words, env=environ)
+    run_id = merged(done.folder)["run_id"]
+    expected = [("firing", "memory-high"), ("resolved", "memory-high"), ("firing", "failed")]
+    wait_for(lambda: len(told(watching.receiver, run_id=run_id)) >= 3, seconds=40)
+    assert told(watching.receiver, run_id=run_id) == expected
+    shown = served.client.get("/api/v1/alerts", params={"run": run_id}).json()
+    assert {(one["rule"], one["state"]) for one in shown["alerts"]} == {
+        ("memory-high", "resolved"),
+        ("failed", "firing"),
+    }
+    assert [one["state"] for one in shown["history"]] == ["firing", "resolved", "firing"]
+
+    def told_events() -> list[str]:
+        events = served.client.get(f"/api/v1/runs/{run_id}/events").json()["events"]
+        return [event["details"]["state"] for event in events if event["type"] == "alert"]
+
+    wait_for(lambda: len(told_events()) == 3, seconds=20)
+    everything = served.client.get("/api/v1/alerts").text + served.client.get("/api/v1/alerts/rules").text
+    assert SECRET not in everything
+    assert "hidden-path" not in everything
+
+
+def test_silences_over_the_api(watching: Watching) -> None:
+    served = watching.served
+    made = served.client.post(
+        "/api/v1/alerts/silences",
+        json={"where": "project=quiet", "seconds": 3600, "rules": ["failed"], "comment": "moving disks"},
+    )
+    assert made.status_code == 201
+    assert (made.json()["where"], made.json()["by"]) == ("project=quiet", "local")
+    (listed,) = served.client.get("/api/v1/alerts/silences").json()["silences"]
+    assert listed["id"] == made.json()["id"]
+    for project in ("quiet", "loud"):
+        assert commands.jobmeter(served.home, "run", "-q", "--project", project, "--", "false").code == 1
+
+    # both are noted, one is told
+    wait_for(lambda: told(watching.receiver, project="loud"), seconds=30)
+    wait_for(lambda: len(silenced(served)) == 2, seconds=30)
+    assert silenced(served) == [None, made.json()["id"]]
+    assert told(watching.receiver, project="loud") == [("firing", "failed")]
+    assert told(watching.receiver, project="quiet") == []
+    ended = served.client.delete(f"/api/v1/alerts/silences/{made.json()['id']}")
+    assert ended.status_code == 200
+    assert served.client.get("/api/v1/alerts/silences").json() == {"silences": []}
+    assert served.client.delete("/api/v1/alerts/silences/nope").status_code == 404
+
+
+def silenced(served: server.Served) -> list[str | None]:
+    """Say of the runs of `false`, the newest first, which silence kept them quiet."""
+    shown = served.client.get("/api/v1/alerts", params={"rule": "failed"}).json()["history"]
+    return [one.get("silenced_by") for one in shown if one["job"] == "false"]
 
 
 @pytest.mark.parametrize(
@@ -187,44 +210,39 @@ def test_silences_over_the_api(tmp_path: Path, receiver: receivers.Receiver) -> 
         {"seconds": "soon"},
     ],
 )
-def test_silences_that_cannot_be(api: server.Served, body: dict[str, object]) -> None:
-    answer = api.client.post("/api/v1/alerts/silences", json=body)
+def test_silences_that_cannot_be(watching: Watching, body: dict[str, object]) -> None:
+    answer = watching.served.client.post("/api/v1/alerts/silences", json=body)
     assert answer.status_code == 400
     assert answer.json()["detail"]
 
 
 @pytest.mark.parametrize("query", ["state=burning", "limit=0", "limit=1001", "limit=x", "q=1"])
-def test_questions_that_cannot_be(api: server.Served, query: str) -> None:
-    assert api.client.get(f"/api/v1/alerts?{query}").status_code == 400
+def test_questions_that_cannot_be(watching: Watching, query: str) -> None:
+    assert watching.served.client.get(f"/api/v1/alerts?{query}").status_code == 400
 
 
-def test_a_reader_may_not_silence(api: server.Served) -> None:
-    made = commands.jobmeter(api.home, "token", "create", "dash", "--scope", "read")
+def test_a_reader_may_not_silence(watching: Watching) -> None:
+    made = commands.jobmeter(watching.served.home, "token", "create", "dash", "--scope", "read")
     assert made.code == 0, made.complaint
     headers = {"authorization": f"Bearer {made.text.strip().splitlines()[-1]}"}
-    with api.stranger(headers=headers) as reader:
+    with watching.served.stranger(headers=headers) as reader:
         assert reader.get("/api/v1/alerts").status_code == 200
         assert reader.post("/api/v1/alerts/silences", json={"seconds": 60}).status_code == 403
 
 
-def test_rules_over_the_api(api: server.Served) -> None:
-    told_rules = api.client.get("/api/v1/alerts/rules").json()
+def test_rules_over_the_api(watching: Watching) -> None:
+    told_rules = watching.served.client.get("/api/v1/alerts/rules").json()
     assert {one["name"] for one in told_rules["rules"]} == {
         "low_throughput",
         "high_loss",
         "low_gpu_util",
         "told",
+        "memory-high",
+        "failed",
     }
-    assert told_rules["channels"] == []
-
-
-@pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Served]:
-    """Give one server that no test stops."""
-    home = tmp_path_factory.mktemp("alerts") / "home"
-    home.mkdir(mode=0o700)
-    with server.serving(home) as found:
-        yield found
+    assert [(one["name"], one["target"], one["signed"]) for one in told_rules["channels"]] == [
+        ("hook", "http://127.0.0.1", True)
+    ]
 
 
 def test_a_server_with_rules_that_cannot_be_does_not_start(tmp_path: Path) -> None:
@@ -256,52 +274,39 @@ def test_the_test_of_channels_says_what_happened_to_each(
 
 def test_rules_and_silences_on_the_command_line(tmp_path: Path, receiver: receivers.Receiver) -> None:
     settle(tmp_path, receiver)
-    rules = commands.jobmeter(tmp_path, "alerts", "rules")
+    asked = ("silence", "project=llm", "--for", "2h", "--rule", "failed", "--comment", "disks", "--json")
+    rules, none, made, listed = commands.several(
+        tmp_path, ("alerts", "rules"), ("alerts",), ("alerts", *asked), ("alerts", "silences")
+    )
     assert rules.code == 0
     for line in (
-        "memory > 125,829,120 for 1 s",
+        "memory > 125,829,120 for 300 ms",
         "channel hook: webhook to http://127.0.0.1, signed",
         "high_loss",
     ):
         assert line in rules.text
     assert SECRET not in rules.text
-    assert commands.jobmeter(tmp_path, "alerts").text == "no alerts\n"
-    made = commands.jobmeter(
-        tmp_path,
-        "alerts",
-        "silence",
-        "project=llm",
-        "--for",
-        "2h",
-        "--rule",
-        "failed",
-        "--comment",
-        "disks",
-        "--json",
-    )
+    assert none.text == "no alerts\n"
     record = json.loads(made.text)
     assert (record["where"], record["rules"], record["comment"]) == ("project=llm", ["failed"], "disks")
-    listed = commands.jobmeter(tmp_path, "alerts", "silences")
     assert listed.text == f"{record['id']}: project=llm, failed, until {record['until']} (disks)\n"
-    ended = commands.jobmeter(tmp_path, "alerts", "unsilence", record["id"])
+    ended, left = commands.several(tmp_path, ("alerts", "unsilence", record["id"]), ("alerts", "silences"))
     assert ended.text.startswith(f"ended: {record['id']}: ")
-    assert commands.jobmeter(tmp_path, "alerts", "silences").text == "no silence holds\n"
+    assert left.text == "no silence holds\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("test",), "no channel is set up"),
-        (("silence", "project=x"), "a silence needs to know how long"),
-        (("silence", "project=x", "--for", "long"), "long is no span of time"),
-        (("silence", "nosuch=x", "--for", "2h"), "cannot read the filter"),
-        (("unsilence",), "unsilence takes the id of a silence"),
-        (("unsilence", "x"), "no silence x holds"),
-        (("list", "x"), "list takes no names"),
-        (("dance",), "action cannot be 'dance'"),
-    ],
-)
-def test_what_cannot_be_asked_for(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
-    answer = commands.jobmeter(tmp_path, "alerts", *words)
-    assert answer.code == 2
-    assert told in answer.complaint
+def test_what_cannot_be_asked_for(tmp_path: Path) -> None:
+    refused = {
+        "test": "no channel is set up",
+        "silence project=x": "a silence needs to know how long",
+        "silence project=x --for long": "long is no span of time",
+        "silence nosuch=x --for 2h": "cannot read the filter",
+        "unsilence": "unsilence takes the id of a silence",
+        "unsilence x": "no silence x holds",
+        "list x": "list takes no names",
+        "dance": "action cannot be 'dance'",
+    }
+    answers = commands.several(tmp_path, *(("alerts", *line.split()) for line in refused))
+    assert [answer.code for answer in answers] == [2] * len(refused)
+    for answer, sentence in zip(answers, refused.values(), strict=True):
+        assert sentence in answer.complaint

@@ -357,22 +357,12 @@ def test_what_would_let_others_in_is_refused(tmp_path: Path) -> None:
         "--port x": "--port needs a whole number, not 'x'",
         "--database mysql://x": "unknown kind of database: mysql",
     }
-    # one process for all: what takes its time is to start one
-    script = (
-        "import sys; from jobmeter.__main__ import main\n"
-        "for line in sys.argv[1:]: print(main(['serve', '--no-browser', '--port', '0', *line.split()]))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, *refused],
-        env=commands.environment(tmp_path / "home"),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.stdout.split() == ["2"] * len(refused), done.stderr
-    told = [line for line in done.stderr.splitlines() if not line.startswith("hint: ")]
-    assert told == [f"jobmeter: {sentence}" for sentence in refused.values()]
+    lines = (("serve", "--no-browser", "--port", "0", *line.split()) for line in refused)
+    answers = commands.several(tmp_path / "home", *lines)
+    assert [answer.code for answer in answers] == [2] * len(refused)
+    assert [answer.complaint.splitlines()[0] for answer in answers] == [
+        f"jobmeter: {sentence}" for sentence in refused.values()
+    ]
 
 
 TOKEN = {"JOBMETER_TOKEN": "a-token-from-the-environment"}

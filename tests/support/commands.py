@@ -1,12 +1,13 @@
 """Run jobmeter as people do: as its own process, into a pipe or on a terminal."""
 
+import json
 import os
 import pty
 import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fcntl import ioctl
 from pathlib import Path
@@ -59,6 +60,38 @@ def jobmeter(
         check=False,
     )
     return Answer(done.returncode, done.stdout, done.stderr)
+
+
+_SEVERAL = """
+import json, os, sys, tempfile
+from jobmeter.__main__ import main
+answers = []
+for words in json.loads(sys.argv[1]):
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        kept = os.dup(1), os.dup(2)
+        os.dup2(out.fileno(), 1), os.dup2(err.fileno(), 2)
+        try:
+            code = main(words)
+        except SystemExit as end:
+            code = end.code
+        sys.stdout.flush(), sys.stderr.flush()
+        os.dup2(kept[0], 1), os.dup2(kept[1], 2)
+        out.seek(0), err.seek(0)
+        answers.append([code, out.read().decode(), err.read().decode()])
+print(json.dumps(answers))
+"""
+
+
+def several(home: Path, *lines: Sequence[str]) -> list[Answer]:
+    """Run commands that only ask, one after the other in one process: to start it is most of what they take."""
+    done = subprocess.run(
+        [sys.executable, "-c", _SEVERAL, json.dumps(lines)],
+        env=environment(home),
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    return [Answer(code, out.encode(), err.encode()) for code, out, err in json.loads(done.stdout)]
 
 
 def jobmeter_on_terminal(
