@@ -5,6 +5,7 @@ the work: what is asked of a run may change with a tag, and only the bytes thems
 """
 
 import hashlib
+import time
 from email.utils import formatdate, parsedate_to_datetime
 from typing import Any
 
@@ -103,12 +104,18 @@ def _parameters(handler: BaseRouteHandler) -> dict[str, FieldDefinition]:
 
 
 def answer(
-    request: Asked, document: object, *, status: int = 200, changed_at: float | None = None
+    request: Asked,
+    document: object,
+    *,
+    status: int = 200,
+    changed_at: float | None = None,
+    now: float | None = None,
 ) -> Response[Any]:
     """Answer with a document, or say that the asker has it already."""
     body = encoding.encode(document)
     headers = {**_FRESH, "ETag": f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'}
-    if changed_at is not None:
+    # a date has no fractions: until its second is over, a further change would have the same
+    if changed_at is not None and int(changed_at) < int(time.time() if now is None else now):
         headers["Last-Modified"] = formatdate(changed_at, usegmt=True)
     if _is_known(request, headers["ETag"], changed_at):
         return Response(None, status_code=304, headers=headers)

@@ -55,6 +55,15 @@ def test_times_count_where_there_is_no_tag(since: str, status: int) -> None:
     assert (found.status_code, found.headers["Last-Modified"]) == (status, "Sun, 15 Nov 2026 09:50:01 GMT")
 
 
+def test_a_second_that_goes_on_is_no_time_to_hold_on_to() -> None:
+    # a second change within it would have the same date
+    asker = cast("answering.Asked", Asker())
+    first = answering.answer(asker, {"a": 1}, changed_at=1000.2, now=1000.9)
+    assert "Last-Modified" not in first.headers
+    later = answering.answer(asker, {"a": 1}, changed_at=1000.2, now=1001.0)
+    assert later.headers["Last-Modified"] == "Thu, 01 Jan 1970 00:16:40 GMT"
+
+
 def test_a_tag_counts_before_a_time() -> None:
     asker = Asker(if_none_match='"other"', if_modified_since="Sun, 15 Nov 2026 09:50:01 GMT")
     assert answer(asker, {}, changed_at=1794736201.0).status_code == 200
