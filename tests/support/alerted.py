@@ -32,6 +32,7 @@ class Job:
         self.book = RunBook(run_id=folders.RUN_ID)
         self.wall = folders.STARTED
         self.clock = folders.CLOCK
+        self.looked_at: float | None = None
         self.groups: alert_watch.Groups | None = None
         self.report: Callable[[], Report | None] | None = None
 
@@ -85,7 +86,9 @@ class Job:
             now=moment,
             analyst=self.report or (lambda: analysis.of_run(self.store, run)[1]),
             groups=self.groups,
+            since_seconds=0.0 if self.looked_at is None else max(0.0, moment - self.looked_at),
         )
+        self.looked_at = moment
         self.book, changes = self.watcher.look(scene, self.book)
         return changes
 

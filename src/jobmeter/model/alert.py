@@ -353,8 +353,10 @@ class RunBook:
     standings: tuple[Standing, ...] = ()
     offset: int = 0
     """How far `usage.jsonl` was looked at."""
-    quiet_since: float | None = None
-    """When the evaluator first found nothing new; None where the last look brought something."""
+    watched_seconds: float = 0.0
+    """For how long the run was looked at, in all; time in which nobody looked is not in it."""
+    quiet_seconds: float = 0.0
+    """For how long of that nothing new was measured."""
     steps: dict[str, int] = field(default_factory=dict)
     """By rank and source: how many steps were looked at."""
     words: dict[str, int] = field(default_factory=dict)

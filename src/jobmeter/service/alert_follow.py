@@ -129,6 +129,7 @@ class FolderAlerts:
         self._saving = threading.Lock()
         self._saved_at = 0.0
         self._over_at: float | None = None
+        self._looked_at: float | None = None
         self._next_analysis = time.monotonic() + _ANALYSE_SECONDS
         self._next_groups: dict[str, float] = {}
         self._scratch = tempfile.mkdtemp(prefix="jobmeter-alerts-")
@@ -181,6 +182,7 @@ class FolderAlerts:
             folder=self._folder,
             now=now,
             analyst=lambda: self._analysed(run),
+            since_seconds=self._since_seconds(),
             groups=lambda rule, budget: self._groups(run, rule, budget, now),
         )
         book, changes = self._watcher.look(scene, self._book)
@@ -194,6 +196,10 @@ class FolderAlerts:
             self._courier.add(told)
         if changed or book.is_done or time.monotonic() - self._saved_at > _SAVE_SECONDS:
             self._save()
+
+    def _since_seconds(self) -> float:
+        before, self._looked_at = self._looked_at, time.monotonic()
+        return 0.0 if before is None else self._looked_at - before
 
     def _note(self, run: Run, book: RunBook, changes: Sequence[Change]) -> None:
         """Write changes down as events of the run."""

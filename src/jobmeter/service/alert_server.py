@@ -206,6 +206,7 @@ class ServerAlerts:
         return due
 
     def _look(self, run_id: str, now: float) -> None:
+        begun = time.monotonic()
         with self._read() as store:
             run = store.run(run_id)
             if run is None or run.folder is None:
@@ -216,7 +217,12 @@ class ServerAlerts:
             if book is None:
                 return
             scene = alert_watch.Scene(
-                store=store, run=run, folder=folder, now=now, analyst=lambda: self._analysed(store, run)
+                store=store,
+                run=run,
+                folder=folder,
+                now=now,
+                analyst=lambda: self._analysed(store, run),
+                since_seconds=begun - self._looked.get(run_id, begun),
             )
             found, changes = self._watcher.look(scene, book)
         found, told = alert_desk.tell(

@@ -4,7 +4,7 @@ Nothing is told or written here. The same look twice, from the same memory, give
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import assert_never
 
@@ -40,6 +40,8 @@ Groups = Callable[[Rule, Budget], Iterable[Sign]]
 OVER = "the run is over"
 NO_RUN = Run(run_id="", job_id="", status=Status.RUNNING, command=())
 """Stands for all runs together."""
+_LONGEST_LOOK_SECONDS = 60.0
+"""What may count of the time between two looks: one who was held up saw nothing meanwhile."""
 _MOST_STANDINGS = 200
 """Of one run: a job that raises a thousand alerts of its own is told of that many."""
 
@@ -53,6 +55,8 @@ class Scene:
     folder: Path
     now: float
     analyst: Analyst
+    since_seconds: float = 0.0
+    """Since the last look, by the monotonic clock of who looks; none where that was before a restart."""
     groups: Groups | None = None
     """None where somebody else holds the sums of many runs against budgets."""
 
@@ -122,16 +126,24 @@ class Watcher:
         ]
         looking = Looking(run.run_id, {one.name: one for one in book.standings})
         news = self._news(scene, book, rules)
+        step_seconds = min(scene.since_seconds, _LONGEST_LOOK_SECONDS)
+        watched = book.watched_seconds + step_seconds
+        quiet = 0.0 if news.samples.end > book.offset else book.quiet_seconds + step_seconds
         for rule in rules:
             standing = [one.instance for one in looking.standings.values() if one.rule == rule.name]
-            looking.take(rule, self._signs(rule, scene, book, news, standing))
+            signs = self._signs(rule, scene, book, news, standing)
+            if isinstance(rule.condition, Absence | Budget | Found):
+                # what no sample carries a clock for: neither a clock that is set nor a pause of ours adds to it
+                signs = (replace(sign, clock=watched) for sign in signs)
+            looking.take(rule, signs)
         _close(looking, scene, {rule.name for rule in rules}, done=news.done)
         end = news.samples.end
         return RunBook(
             run_id=run.run_id,
             standings=tuple(looking.standings.values()),
             offset=end,
-            quiet_since=None if end > book.offset else book.quiet_since or scene.now,
+            watched_seconds=watched,
+            quiet_seconds=quiet,
             steps={alert_signs.writer_of(one): one.count for one in step_summary.best_first(news.steps)},
             words=news.words,
             is_done=news.done,
@@ -171,7 +183,7 @@ class Watcher:
             case Threshold() as condition:
                 yield from alert_signs.of_samples(condition, run, news.samples.windows)
             case Absence():
-                yield from _absence(run, book, now, grew=news.samples.end > book.offset)
+                yield from _absence(scene, book, grew=news.samples.end > book.offset)
             case Told() as condition:
                 yield from alert_signs.of_words(condition, run, news.events)
             case Found() as condition:
@@ -204,15 +216,16 @@ def _close(looking: Looking, scene: Scene, applying: set[str], *, done: bool) ->
             looking.put(name, alert_rules.end(standing, scene.now, "the rule no longer applies"))
 
 
-def _absence(run: Run, book: RunBook, now: float, *, grew: bool) -> Iterator[Sign]:
+def _absence(scene: Scene, book: RunBook, *, grew: bool) -> Iterator[Sign]:
     """Say whether a run that should be measured is; the time is that of who looks."""
+    run, now = scene.run, scene.now
     if run.status is Status.LOST:
         lost = "its recorder vanished without a word"
         yield Sign(instance="", holds=Holds.YES, sentence=lost, at=now, clock=now, happened=True)
         return
     if run.status is not Status.RUNNING:
         return
-    quiet_seconds = 0.0 if book.quiet_since is None else max(0.0, now - book.quiet_since)
+    quiet_seconds = 0.0 if grew else book.quiet_seconds + min(scene.since_seconds, _LONGEST_LOOK_SECONDS)
     yield Sign(
         instance="",
         holds=Holds.NO if grew else Holds.YES,

@@ -194,17 +194,22 @@ def test_a_run_that_is_not_measured_any_more(tmp_path: Path) -> None:
         now += 2
         turns += said(job.look(now))
     assert turns == [("firing", "silent")]
-    assert job.book.standings[0].sentence == "no sample for 78 s"
+    assert job.book.standings[0].sentence == "no sample for 80 s"
     job.memory(10)
     assert said(job.look(now + 2)) == [("resolved", "silent")]
 
 
 def test_time_that_nobody_looked_is_no_absence(tmp_path: Path) -> None:
-    job = Job(tmp_path, rules=[rule("silent", kind="absence", for_="10m")])
+    job = Job(tmp_path, rules=[rule("silent", kind="absence", for_="2m")])
     job.memory(10)
     job.look(job.wall)
     job.look(job.wall + 2)
+    # a laptop that slept, a server that was stopped
     assert job.look(job.wall + 86_400) == []
+    # a clock that was set: who looks began anew
+    job.looked_at = None
+    assert job.look(job.wall + 2 * 86_400) == []
+    assert job.book.standings[0].sentence == "no sample for 62 s"
 
 
 def test_a_job_that_is_stopped_is_not_absent(tmp_path: Path) -> None:
