@@ -252,9 +252,14 @@ class _Reading:
             at, in_key = span.end, _in_key_after(span.head, in_key)
 
     def _text(self, span: _Span, *, in_key: bool) -> tuple[str, bool]:
-        if in_key and b"-----END" not in span.head:
-            return redaction.REDACTED, False
-        return _shown(span.head)
+        if not in_key:
+            return _shown(span.head)
+        # the last of a key may stand before its end on one line
+        end = span.head.find(b"-----END")
+        if end <= 0:
+            return (redaction.REDACTED, False) if end < 0 else _shown(span.head)
+        text, is_cut = _shown(span.head[end:])
+        return redaction.REDACTED + text, is_cut
 
     def _number(self, begin: int) -> int | None:
         return 1 + self._newlines(0, begin) if begin <= READ_BYTES else None

@@ -151,6 +151,15 @@ def test_no_offset_shows_the_second_half_of_a_secret(tmp_path: Path) -> None:
         assert "secret" not in " ".join(texts(log_pages.page(run, Wanted(offset=offset))))
 
 
+def test_the_last_of_a_private_key_is_not_served_with_its_end(tmp_path: Path) -> None:
+    body = (
+        b"-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\nq83vEjRWeJCrze-----END RSA PRIVATE KEY----- ok\n"
+    )
+    page = log_pages.page(make_run(tmp_path, body), Wanted(offset=60))
+    assert texts(page) == ["[redacted]-----END RSA PRIVATE KEY----- ok"]
+    assert texts(log_pages.page(make_run(tmp_path / "b", body), Wanted(search="q83v"))) == []
+
+
 @pytest.mark.parametrize("search", [None, "secret"])
 def test_no_offset_deep_in_a_very_long_line_shows_the_second_half_of_a_secret(
     tmp_path: Path, search: str | None
