@@ -6,7 +6,7 @@ its end and its exit code stay for ten minutes, so that the last of them is scra
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
 from typing import Protocol
@@ -38,8 +38,9 @@ class Reading(Protocol):
 class Scraper:
     """Remembers which runs belong on the page."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Reading, *, clock: Callable[[], float] = time.time) -> None:
         self._reading = reading
+        self._clock = clock
         self._seen_at: dict[str, float] = {}
         """Runs that may have ended a moment ago, and when they were last heard of."""
         self._live: dict[str, LiveValues] = {}
@@ -50,16 +51,20 @@ class Scraper:
     def observe(self, store: Store, changes: Sequence[Changed]) -> None:
         """Take note of runs that changed: one may begin and end between two scrapes."""
         del store
-        now = time.time()
+        now = self._clock()
         with self._lock:
             for one in changes:
+                self._seen_at.pop(one.run_id, None)
                 self._seen_at[one.run_id] = now
+            # also where nobody ever scrapes; the last heard of stand last
+            while self._seen_at and next(iter(self._seen_at.values())) < now - KEPT_SECONDS:
+                self._seen_at.pop(next(iter(self._seen_at)))
 
     def render(
         self, *, openmetrics: bool, outlets: Iterable[tuple[str, Counts]] = (), now: float | None = None
     ) -> bytes:
         """Write the page as it is now."""
-        moment = time.time() if now is None else now
+        moment = self._clock() if now is None else now
         page = prometheus.Page()
         # one at a time: what is remembered of runs is read on, not read again
         with self._scraping, self._reading() as store:
@@ -82,7 +87,8 @@ class Scraper:
             for run in () if begun else store.briefs(limit=NEWEST_RUNS):
                 known.setdefault(run.run_id, run.ended_at or run.started_at or 0.0)
             shown = {run_id for run_id, seen in known.items() if seen >= now - KEPT_SECONDS}.union(alive)
-        for run_id in known.keys() - shown:
+            over = (known.keys() | self._live.keys()) - shown
+        for run_id in over:
             self._forget(run_id)
         return shown
 

@@ -99,6 +99,16 @@ def test_a_run_that_began_and_ended_between_two_scrapes_is_seen(tmp_path: Path) 
         assert (CPU, run_id) in scraped(scraper)
 
 
+def test_a_server_that_nobody_scrapes_remembers_no_run_for_longer_than_it_shows_it(tmp_path: Path) -> None:
+    moments = iter(NOW + number for number in range(5_000))
+    with outlets.indexed(tmp_path / "home") as (opened, reading):
+        scraper = scraping.Scraper(reading, clock=lambda: next(moments))
+        for number in range(5_000):
+            change = Changed(outlets.run_id_at(NOW, f"{number:06x}"), Change.NEW)
+            opened.ask(lambda store, change=change: scraper.observe(store, [change]))  # type: ignore[misc]
+    assert len(scraper._seen_at) == 601
+
+
 def test_a_run_that_was_lost_is_told_as_such(tmp_path: Path) -> None:
     gone = {**outlets.this_recorder(), "recorder": {"version": "0.1.0", "pid": 1, "start_ticks": 1}}
     run_id = outlets.run_id_at(NOW - 60)
