@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _BACKLOG = 512
+_STALLED_MS = 120_000
 
 
 def check(settings: "ServerSettings") -> None:
@@ -115,6 +116,10 @@ def listen(settings: "ServerSettings") -> socket.socket:
     # named, or asyncio does not know it as TCP and leaves Nagle's algorithm on: 40 ms on every answer
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # what is accepted inherits these: who vanished, or takes nothing of an answer, is hung up on by the kernel
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STALLED_MS)
     try:
         listener.bind(address)
         listener.listen(_BACKLOG)

@@ -54,12 +54,18 @@ class TokenRow:
 
 
 class ServerDb:
-    """The open file; may be used from several threads, one statement at a time."""
+    """The open file; may be used from several threads, one statement at a time.
+
+    Tokens are looked up through a connection of their own: every request asks, and must not wait for a disk.
+    """
 
     def __init__(self, connection: apsw.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
         self._lock = threading.Lock()
+        self._asked = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        self._asked.set_busy_timeout(_BUSY_MS)
+        self._asking = threading.Lock()
 
     @classmethod
     def open(cls, home: Path, *, journal: str = "wal") -> Self:
@@ -74,7 +80,8 @@ class ServerDb:
 
     def close(self) -> None:
         """Give the file back."""
-        with self._lock:
+        with self._lock, self._asking:
+            self._asked.close()
             self._connection.close()
 
     def __enter__(self) -> Self:
@@ -97,8 +104,8 @@ class ServerDb:
 
     def token(self, token_id: str) -> TokenRow | None:
         """Read one token."""
-        with self._guard():
-            return next((_token(row) for row in self._connection.execute(_ONE, (token_id,))), None)
+        with self._guard(self._asking):
+            return next((_token(row) for row in self._asked.execute(_ONE, (token_id,))), None)
 
     def revoke_token(self, token_id: str, now: float) -> None:
         """End a token for good."""
@@ -132,8 +139,8 @@ class ServerDb:
             return self._connection.changes() > 0
 
     @contextmanager
-    def _guard(self) -> Iterator[None]:
-        with self._lock:
+    def _guard(self, lock: "threading.Lock | None" = None) -> Iterator[None]:
+        with lock or self._lock:
             try:
                 yield
             except apsw.Error as error:

@@ -26,7 +26,7 @@ def test_a_token_is_who_it_was_made_for(home: str) -> None:
 
 def test_what_is_kept_is_not_enough_to_log_in(home: str) -> None:
     made = access.create(home, "agent", frozenset((Scope.READ,)), now=NOW)
-    secret = made.token.rpartition("_")[2].encode()
+    secret = made.token.split("_", 2)[2].encode()  # which may hold an underscore itself
     kept = b"".join(path.read_bytes() for path in Path(home).iterdir())
     assert made.token.encode() not in kept
     assert secret not in kept

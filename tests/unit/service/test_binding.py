@@ -159,3 +159,13 @@ def test_a_file_is_never_replaced_by_a_socket(tmp_path: Path) -> None:
 def test_a_socket_where_none_can_be_made_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot listen on .*: no such file or directory"):
         binding.listen(settings(unix_socket=str(tmp_path / "no" / "s")))
+
+
+def test_who_takes_nothing_of_an_answer_is_hung_up_on_by_the_kernel() -> None:
+    with (
+        binding.listen(settings(port=0)) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 120_000
+        assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1

@@ -1,6 +1,7 @@
 """The file that only servers write: private, never rebuilt, copied before it changes."""
 
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -116,3 +117,18 @@ def test_a_link_in_its_place_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot use"):
         ServerDb.open(tmp_path)
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_token_is_looked_up_while_another_thread_waits_to_write(tmp_path: Path) -> None:
+    with ServerDb.open(tmp_path) as opened, closing(apsw.Connection(str(tmp_path / server_db.FILE))) as other:
+        opened.add_token(ROW)
+        other.execute("BEGIN IMMEDIATE")
+        writer = threading.Thread(target=opened.put, args=("view", "a", b"{}"))
+        writer.start()
+        while not opened._lock.locked():  # it has begun to wait
+            writer.join(0.01)
+        assert opened.token(ROW.token_id) == ROW
+        assert writer.is_alive()
+        other.execute("ROLLBACK")
+        writer.join()
+        assert opened.document("view", "a") == b"{}"
