@@ -18,6 +18,7 @@ Node = dict[str, Any]
 _MODULES = (
     "jobmeter.model.alert_answers",
     "jobmeter.model.answers",
+    "jobmeter.model.chart_answers",
     "jobmeter.model.log_page",
     "jobmeter.model.report_answers",
     "jobmeter.model.seed_answers",

@@ -7,7 +7,7 @@ from litestar import Response
 from litestar.params import Parameter
 
 from jobmeter.errors import UsageError
-from jobmeter.model import answers
+from jobmeter.model import chart_answers
 from jobmeter.model.quantities import parse_moment
 from jobmeter.service import by_id, charts
 from jobmeter.web import answering
@@ -44,7 +44,7 @@ def get_series(  # noqa: PLR0913  # one argument a parameter of the address
     begin: Annotated[str | None, Parameter(query="from", description=_MOMENT, max_length=40)] = None,
     end: Annotated[str | None, Parameter(query="to", description=_MOMENT, max_length=40)] = None,
     points: Points = charts.DEFAULT_POINTS,
-) -> Response[answers.Lines]:
+) -> Response[chart_answers.Lines]:
     """Read series of a run, each as at most `points` stretches of consecutive samples.
 
     Minima and maxima are exact however coarse the line is. Counters come as their rate a second.
@@ -81,7 +81,7 @@ def get_steps(  # noqa: PLR0913  # one argument a parameter of the address
         int | None, Parameter(query="to", description="The last step.", ge=-(2**53), le=2**53)
     ] = None,
     points: Points = charts.DEFAULT_POINTS,
-) -> Response[answers.Curves]:
+) -> Response[chart_answers.Curves]:
     """Read metrics of a run over its steps, every rank and source a line of its own.
 
     A value that is not finite is null among minima and maxima, and its word (`NaN`) in `last`.
