@@ -28,6 +28,8 @@ class Panel:
     kind: str = "timeseries"
     width: int = 8
     height: int = 8
+    is_signed: bool = False
+    """May be below 0, where the axis of all others begins."""
 
 
 RUNS = (
@@ -159,6 +161,7 @@ TRAINING = (
         title="Loss",
         queries=[(promql.loss(CHOSEN), "{{run_id}} {{metric}} rank {{rank}}")],
         about="Every metric whose last word is loss.",
+        is_signed=True,
     ),
     Panel(
         title="Steps a second",
@@ -274,6 +277,7 @@ def _panels() -> list[Json]:
 
 def _panel(panel: Panel, number: int, place: dict[str, int]) -> Json:
     is_table = panel.kind == "table"
+    floor = {} if panel.is_signed else {"min": 0}
     targets: list[Json] = [
         {
             "refId": chr(ord("A") + at),
@@ -293,6 +297,6 @@ def _panel(panel: Panel, number: int, place: dict[str, int]) -> Json:
         "description": panel.about,
         "datasource": _SOURCE,
         "gridPos": place,
-        "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0}, "overrides": []},
+        "fieldConfig": {"defaults": {"unit": panel.unit} | floor, "overrides": []},
         "targets": targets,
     }

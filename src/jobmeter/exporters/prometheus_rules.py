@@ -99,7 +99,7 @@ ALL = (
         lasting="15m",
         severity="info",
         summary="{{ $value }} series do not fit on the page of {{ $labels.instance }}",
-        what_to_do="use remote write, which has no such bound",
+        what_to_do="use remote write, which is bounded by run alone: 2,000 series of each",
     ),
     Rule(
         name="JobmeterSamplesGivenUp",

@@ -139,6 +139,14 @@ def test_the_dashboard_and_the_rules_use_names_that_exist() -> None:
     assert used - exist == set()
 
 
+def test_only_a_loss_is_drawn_below_zero() -> None:
+    panels = json.loads(json.dumps(grafana.dashboard()))["panels"]
+    below = [
+        one["title"] for one in panels if "fieldConfig" in one and "min" not in one["fieldConfig"]["defaults"]
+    ]
+    assert below == ["Loss"]
+
+
 def test_a_page_holds_gauges_totals_states_devices_and_steps() -> None:
     run = run_of(
         *(RSS, CPU, UTIL, THROTTLE, GPU_NAME, GPU_INDEX),
