@@ -132,7 +132,7 @@ class Watcher:
         for rule in rules:
             standing = [one.instance for one in looking.standings.values() if one.rule == rule.name]
             signs = self._signs(rule, scene, book, news, standing)
-            if isinstance(rule.condition, Absence | Budget | Found):
+            if isinstance(rule.condition, Absence | Budget | Found) or alert_signs.is_metric(rule):
                 # what no sample carries a clock for: neither a clock that is set nor a pause of ours adds to it
                 signs = (replace(sign, clock=watched) for sign in signs)
             looking.take(rule, signs)

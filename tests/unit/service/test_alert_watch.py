@@ -355,3 +355,14 @@ def test_a_budget_of_many_runs_is_told_by_who_knows_them(tmp_path: Path) -> None
     job.sample(nvml_util=dict.fromkeys(alerted.GPUS, 50.0))
     (change,) = job.look()
     assert change.standing.sentence == "project app spent 4 of 1 GPU-hours"
+
+
+def test_a_clock_that_is_set_between_two_steps_fires_nothing(tmp_path: Path) -> None:
+    job = Job(tmp_path, rules=[rule("high", key="loss", value=10, for_="60s")])
+    job.step(1, loss=50.0)
+    assert job.look() == []
+    job.wall += 86_400
+    job.looked_at = None  # two seconds later by any other clock
+    job.step(2, loss=50.0)
+    assert job.look() == []
+    assert [one.state.value for one in job.book.standings] == ["pending"]
