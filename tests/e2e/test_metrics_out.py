@@ -1,5 +1,6 @@
 """Metrics where teams have theirs: a real Prometheus scrapes and is written to, so is a real VictoriaMetrics."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -141,6 +142,30 @@ def test_a_batch_that_was_taken_before_the_server_was_killed_is_known_again(
         assert series == stored(opened.ask(lambda store: store), run_id, "proc_rss_total")
     assert again.counts.dropped == {}
     assert Positions(place).pending == {}
+
+
+def test_a_batch_of_which_a_part_was_taken_before_the_server_was_killed_arrives_whole(
+    prometheus: MetricServer, tmp_path: Path
+) -> None:
+    run_id = outlets.run_id_at(time.time() - 200, "00000c")
+    folders.write_run(tmp_path / "home", run_id=run_id, seconds=100, started=time.time() - 200)
+    place = tmp_path / "positions.json"
+    keeping = outlets.Keeping()
+    with outlets.indexed(tmp_path / "home") as (opened, reading):
+        pump = Pump(keeping, Positions(tmp_path / "other.json"), reading, max_age_seconds=HOUR)
+        assert pump.turn() is None
+        (batch,) = keeping.batches
+        sender = RemoteWrite(RemoteWriteSettings(url=prometheus.write_url))
+        half = dataclasses.replace(batch[0], points=batch[0].points[:10], over=())
+        assert sender.send([half], again=False) == Outcome(taken=True)
+        sender.close()
+        Positions(place).begin({run_id: batch[0].until})
+        again = send_all(prometheus.write_url, reading, place)
+        store = opened.ask(lambda store: store)
+        for key, name in NAMES.items():
+            series = only(prometheus.points(f'{name}{{run_id="{run_id}"}}', time.time()))
+            assert without_zero(series, key) == stored(store, run_id, key), key
+    assert again.counts.dropped == {}
 
 
 def test_one_bad_series_costs_no_other_its_samples(prometheus: MetricServer, tmp_path: Path) -> None:

@@ -164,14 +164,12 @@ class RemoteWrite:
             if not outcome.taken:
                 return outcome  # the next try goes on with what is left
             work.waiting.pop()
-            if not outcome.dropped:
-                continue
-            work.reason = outcome.reason
-            if len(part) > 1:
+            if outcome.dropped and len(part) > 1:
                 middle = len(part) // 2
                 work.waiting += [part[middle:], part[:middle]]
-            else:
+            elif outcome.dropped:
                 work.dropped += outcome.dropped
+                work.reason = outcome.reason
         self._work = _Work()
         return Outcome(taken=True, dropped=work.dropped, reason=work.reason)
 
@@ -196,7 +194,8 @@ class RemoteWrite:
             return Outcome(
                 taken=False, reason=reason, retry_seconds=retry_seconds(answer.headers.get("Retry-After"))
             )
-        if again and any(words in said for words in _HELD_ALREADY):
+        # a part of a batch may have been taken before: only of a single series it is certain that it was
+        if again and len(series) == 1 and any(words in said for words in _HELD_ALREADY):
             return Outcome(taken=True)
         if answer.status_code == BAD_REQUEST and not any(word in said.lower() for word in _OF_SAMPLES):
             # it speaks of something else than what we sent: most likely the address is not that of a receiver
