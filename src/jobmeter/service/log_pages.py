@@ -126,6 +126,8 @@ class _Reading:
         size_bytes = self._stream.size_bytes
         begin, is_line = self._begin(wanted)
         spans, reached = self._found(begin, wanted) if is_line else ([], begin)
+        # of a stream that nobody writes every page has something, unless its bytes cannot be unpacked
+        is_damaged = is_line and not self._live and reached == begin < size_bytes
         return LogPage(
             run_id=self._run.run_id,
             stream=self._channel.stream,
@@ -135,8 +137,8 @@ class _Reading:
             size_bytes=size_bytes,
             lines=tuple(self._lines(begin, spans)),
             tail=self._tail(reached, is_line=is_line),
-            complete=reached >= size_bytes and not self._live,
-            reason=None,
+            complete=is_damaged or (reached >= size_bytes and not self._live),
+            reason="its file is damaged from here on" if is_damaged else None,
         )
 
     def _begin(self, wanted: Wanted) -> tuple[int, bool]:

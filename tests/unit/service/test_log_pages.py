@@ -265,6 +265,17 @@ def test_a_compressed_stream_reads_like_a_plain_one(tmp_path: Path) -> None:
     assert texts(packed[1]) == ["line 49997", "line 49998", "line 49999"]
 
 
+@pytest.mark.parametrize("search", [None, "line"])
+def test_a_compressed_stream_that_is_damaged_says_so_and_ends(tmp_path: Path, search: str | None) -> None:
+    run = make_run(tmp_path, b"")
+    folder = Path(run.folder or "")
+    packed = gzip.compress(b"line\n" * 1000)
+    (folder / "stdout").unlink()
+    (folder / "stdout.gz").write_bytes(packed[:12] + b"\xff" * 8 + packed[20:])
+    page = log_pages.page(run, Wanted(search=search))
+    assert (page.lines, page.complete, page.reason) == ((), True, "its file is damaged from here on")
+
+
 def test_a_stream_that_was_not_captured_says_so(tmp_path: Path) -> None:
     page = log_pages.page(make_run(tmp_path, b"one\n"), Wanted(stream="stderr"))
     assert (page.lines, page.reason) == ((), "no stderr was captured; there is stdout")
