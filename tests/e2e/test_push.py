@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -61,6 +62,25 @@ def test_all_runs_are_pushed_once_and_look_the_same_there(served: Served, tmp_pa
         assert {key: there[key] for key in there if key not in apart} == {
             key: here[key] for key in here if key not in apart
         }
+
+
+def test_what_a_server_lost_is_pushed_again(served: Served, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    ids = folders.write_many(home, 3)
+    assert commands.jobmeter(home, "push", env=pushing_to(served)).code == 0
+    for run_id in ids:
+        (there,) = served.home.glob(f"runs/*/{run_id}")
+        shutil.rmtree(there)
+    again = commands.jobmeter(home, "push", env=pushing_to(served))
+    assert again.code == 0
+    assert len(list(served.home.glob("runs/*/*/run.jsonl"))) >= 3
+    for run_id in ids:
+        wait_for(lambda run_id=run_id: shown(served, run_id))  # type: ignore[misc]
+    (there,) = served.home.glob(f"runs/*/{ids[0]}")
+    shutil.rmtree(there)
+    named = commands.jobmeter(home, "push", ids[0], env=pushing_to(served))
+    assert (named.code, "pushed" in named.text) == (0, True)
+    assert there.exists()
 
 
 def test_a_run_arrives_while_it_lasts_and_whole_when_it_ended(served: Served, tmp_path: Path) -> None:

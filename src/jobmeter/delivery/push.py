@@ -50,12 +50,17 @@ class Pushed:
     """Files that could not be sent on, and why."""
 
 
-def push(folder: Path, server: wire.Target, *, closed: bool, live: bool = False) -> Pushed:
-    """Send what is new; `closed` when nothing more will be written, `live` at the word of the run's own recorder."""
+def push(
+    folder: Path, server: wire.Target, *, closed: bool, live: bool = False, ask_again: bool = False
+) -> Pushed:
+    """Send what is new; `closed` when nothing more will be written, `live` at the word of the run's own recorder.
+
+    With `ask_again` the server is asked also where all was confirmed before: it may have lost the run since.
+    """
     connection = wire.Wire(server)
     try:
         with outgoing.Folder(folder, live=live) as files:
-            return _Pushing(folder, files, server, connection).all(closed=closed)
+            return _Pushing(folder, files, server, connection).all(closed=closed, ask_again=ask_again)
     finally:
         connection.close()
 
@@ -74,12 +79,12 @@ class _Pushing:
         self._rewinds = 0
         self._done = Pushed(stuck=files.stuck)
 
-    def all(self, *, closed: bool) -> Pushed:
+    def all(self, *, closed: bool, ask_again: bool = False) -> Pushed:
         """Send until nothing is left."""
         while True:
             pieces, more = self._files.gather(self._state.files, self._budget_bytes, closed=closed)
             final = closed and not more and not self._files.stuck
-            if not pieces and (not final or self._state.final):
+            if not pieces and (not final or (self._state.final and not ask_again)):
                 return self._done
             pieces += self._unchanged(pieces) if final else []
             self._send(pieces, final=final)

@@ -15,6 +15,8 @@ _REFUSED_SECONDS = 300.0
 """A server that will not take a run is asked again this seldom: a token may be given later."""
 _FIRST_WAIT_SECONDS = 1.0
 _LONGEST_LAST_WAIT_SECONDS = 10.0
+_MOST_LAST_TRIES = 3
+"""After the end of a run whose server was never there: many short jobs would otherwise leave as many waiting."""
 
 
 class PushTask:
@@ -26,6 +28,8 @@ class PushTask:
         self._interval_seconds = interval_seconds
         self._backoff = wire.Backoff(_FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS)
         self._last_backoff = wire.Backoff(_FIRST_WAIT_SECONDS, _LONGEST_LAST_WAIT_SECONDS)
+        self._was_there = False
+        self._last_tries = 0
 
     def turn(self, *, ended: bool) -> float | None:
         """Push what is new; when the run has ended, until all is there."""
@@ -33,16 +37,23 @@ class PushTask:
         try:
             push.push(self._folder, self._server, closed=ended, live=True)
         except push.LaterError as error:
-            backoff = self._last_backoff if ended else self._backoff
-            return backoff.failed(error.retry_after_seconds)
+            return self._failed(error, ended=ended)
         except push.NotTakenError:
             return None if ended else _REFUSED_SECONDS
         except FileNotFoundError:
             return None  # the folder was moved or thrown away
         except OSError:
             return self._last_backoff.failed() if ended else self._interval_seconds
+        self._was_there = True
         self._backoff.succeeded()
         return None if ended else max(0.0, self._interval_seconds - (time.monotonic() - begun))
+
+    def _failed(self, error: push.LaterError, *, ended: bool) -> float | None:
+        self._was_there = self._was_there or error.is_answer
+        self._last_tries += ended
+        if self._last_tries >= _MOST_LAST_TRIES and not self._was_there:
+            return None
+        return (self._last_backoff if ended else self._backoff).failed(error.retry_after_seconds)
 
 
 def begin(followed: Followed) -> PushTask | None:

@@ -31,10 +31,23 @@ class Note:
 
 
 def announce(home: str, url: str, *, auth: bool) -> Path:
-    """Leave the note; the last server to start is the one that is found."""
+    """Leave the note; of several servers of one home the first is found, as long as it lives."""
     path = Path(home, FILE)
+    note = _read(home)
+    if note is not None and note.pid != os.getpid() and _lives(note.pid):
+        return path
     write_private(path, json.dumps({"url": url, "pid": os.getpid(), "auth": auth}) + "\n")
     return path
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # somebody else's
+    return True
 
 
 def withdraw(home: str) -> None:

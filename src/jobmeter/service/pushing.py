@@ -68,7 +68,7 @@ def push_runs(
 ) -> Iterator[Pushed]:
     """Push runs, oldest first; when the server cannot be reached the rest is not tried."""
     lost = ""
-    for folder in _named(home, refs) if refs else _waiting(home, server.url):
+    for folder in _named(home, refs) if refs else _waiting(home, server):
         if lost:
             yield Pushed(run_id=folder.name, became=Became.UNREACHABLE, reason=lost)
             continue
@@ -82,12 +82,26 @@ def _named(home: str, refs: Sequence[str]) -> list[Path]:
     return list(dict.fromkeys(folders))
 
 
-def _waiting(home: str, url: str) -> Iterator[Path]:
-    """List the runs recorded here that a server does not have whole."""
-    for name, month in sorted(index.list_folders(Path(home)).items()):
-        folder = month / name
-        if index.is_run_id(name) and not (folder / sync.MARKER).exists() and needs_push(folder, url):
-            yield folder
+def _waiting(home: str, server: wire.Target) -> list[Path]:
+    """List the runs recorded here that a server does not have whole; all of them where it lost the latest."""
+    folders = [
+        month / name
+        for name, month in sorted(index.list_folders(Path(home)).items())
+        if index.is_run_id(name) and not (month / name / sync.MARKER).exists()
+    ]
+    waiting = [folder for folder in folders if needs_push(folder, server.url)]
+    known = [folder for folder in folders if folder not in set(waiting) and reader.is_run(folder)]
+    if known and _is_lost(known[-1], server):
+        return sorted({*waiting, *known}, key=lambda folder: folder.name)
+    return waiting
+
+
+def _is_lost(folder: Path, server: wire.Target) -> bool:
+    """Ask whether a server still has what it confirmed; one that does not answer is asked about every run anyway."""
+    try:
+        return push.push(folder, server, closed=True, ask_again=True).sent_bytes > 0
+    except (push.LaterError, push.NotTakenError, OSError):
+        return False
 
 
 def needs_push(folder: Path, url: str) -> bool:
@@ -107,6 +121,7 @@ def needs_push(folder: Path, url: str) -> bool:
 def _push(folder: Path, server: wire.Target, sleep: Callable[[float], None]) -> Pushed:
     try:
         closed = reader.read_run_and_finality(folder)[1]
+        was_final = sidecar.load(folder, server.url).final
         done = _insist(folder, server, closed, sleep)
     except push.NotTakenError as error:
         return Pushed(run_id=folder.name, became=Became.REFUSED, reason=str(error))
@@ -114,7 +129,7 @@ def _push(folder: Path, server: wire.Target, sleep: Callable[[float], None]) -> 
         return Pushed(run_id=folder.name, became=Became.UNREACHABLE, reason=str(error))
     except OSError as error:
         return Pushed(run_id=folder.name, became=Became.REFUSED, reason=f"cannot be read: {error}")
-    became = Became.PUSHED if done.requests else Became.KEPT
+    became = Became.PUSHED if done.sent_bytes or not was_final else Became.KEPT
     return Pushed(
         run_id=folder.name,
         became=became,
@@ -130,7 +145,7 @@ def _insist(folder: Path, server: wire.Target, closed: bool, sleep: Callable[[fl
     left = PATIENCE_SECONDS
     while True:
         try:
-            return push.push(folder, server, closed=closed)
+            return push.push(folder, server, closed=closed, ask_again=True)
         except push.LaterError as error:
             pause = backoff.failed(error.retry_after_seconds)
             left -= pause

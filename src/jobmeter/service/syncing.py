@@ -104,7 +104,7 @@ class Receiver:
         header, parts = parse(body)
         folder = self._folder(run_id)
         if not any(map(len, parts)) and not folder.exists():
-            return {part.name: 0 for part in header.files}  # nothing of a run that nobody began
+            return self._nothing(header)
         with self._locks[hash(run_id) % _STRIPES], self._opened(folder, sender) as (fd, marker):
             run = self._remembered(run_id)
             before = {part.name: run.files.get(part.name) for part in header.files}
@@ -116,6 +116,12 @@ class Receiver:
                 # an ended run is not looked at again unless somebody says that it changed
                 lifecycle.touch(str(self._home), [run_id])
             return sizes
+
+    def _nothing(self, header: Header) -> dict[str, int]:
+        """Say of a run that nobody began, or that is gone, that nothing of it is here."""
+        if any(part.offset for part in header.files):
+            raise GapError({part.name: Held(size=0, crc32=0) for part in header.files})
+        return {part.name: 0 for part in header.files}
 
     def _folder(self, run_id: str) -> Path:
         if not index.is_run_id(run_id) or not (run_id[:6].isdecimal() and "01" <= run_id[4:6] <= "12"):

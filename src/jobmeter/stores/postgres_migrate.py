@@ -10,7 +10,8 @@ _LOCK = 0x6A6F626D
 """An advisory lock: whoever migrates holds it."""
 # asked of the tables of the catalogue: the functions that look up a name may answer from before a lock was waited for
 _KNOWN = f"SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = '{SCHEMA}' AND tablename = 'version')"  # noqa: S608  # a constant
-_VERSION = "SELECT coalesce(max(number), 0) FROM version"
+# by its full name: who may not look into the schema is told so, and not that there is no such table
+_VERSION = f"SELECT coalesce(max(number), 0) FROM {SCHEMA}.version"  # noqa: S608  # a constant
 _SCHEMA_EXISTS = f"SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = '{SCHEMA}')"  # noqa: S608  # a constant
 _BEGIN = f"CREATE SCHEMA {SCHEMA}"
 _COUNT = "CREATE TABLE IF NOT EXISTS version (number integer PRIMARY KEY, applied_at timestamptz NOT NULL)"

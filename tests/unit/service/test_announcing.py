@@ -93,3 +93,14 @@ def test_the_browser_is_given_a_private_file_and_never_the_token(
 )
 def test_a_browser_is_opened_on_desktops_only(environ: dict[str, str], expected: bool) -> None:
     assert opening.can_open(environ) is expected
+
+
+def test_of_two_servers_of_one_home_the_first_is_found_as_long_as_it_lives(tmp_path: Path) -> None:
+    first = {"url": "http://127.0.0.1:1/", "pid": os.getppid(), "auth": True}
+    (tmp_path / "server.json").write_text(json.dumps(first))
+    announcing.announce(str(tmp_path), "http://127.0.0.1:2/", auth=True)
+    announcing.withdraw(str(tmp_path))
+    assert json.loads((tmp_path / "server.json").read_text()) == first
+    (tmp_path / "server.json").write_text(json.dumps(first | {"pid": 2**22 + 1}))
+    announcing.announce(str(tmp_path), "http://127.0.0.1:2/", auth=True)
+    assert json.loads((tmp_path / "server.json").read_text())["url"] == "http://127.0.0.1:2/"
