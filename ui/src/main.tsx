@@ -2,7 +2,7 @@ import "../node_modules/uplot/dist/uPlot.min.css";
 import "./style.css";
 import { render } from "preact";
 import { useState } from "preact/hooks";
-import { keep, refused } from "./auth.ts";
+import { keep, refused, token } from "./auth.ts";
 import { go, isWriting, path } from "./router.ts";
 import { choice, cycle } from "./theme.ts";
 import { Empty } from "./parts/bits.tsx";
@@ -75,7 +75,7 @@ function Page() {
 function AskToken() {
   const [text, setText] = useState("");
   return (
-    <Empty title="This server wants a token">
+    <Empty title={token.value ? "The token was refused" : "This server wants a token"}>
       <p>
         <code>jobmeter ui</code> opens the page with it; <code>jobmeter token create</code> makes one for somebody else.
       </p>
