@@ -25,6 +25,7 @@ from jobmeter.service import (
     alert_follow,
     alert_settings,
     alert_signs,
+    alert_turn,
     alert_watch,
     analysis,
     keeping,
@@ -86,6 +87,7 @@ class ServerAlerts:
         """What went wrong with a run, look by look."""
         self._books: dict[str, RunBook] = {}
         self._held: dict[str, int] = {}
+        self._only_one = alert_turn.OnlyOne(home)
         self._looked: dict[str, float] = {}
         self._cost_seconds = 0.0
         self._next: dict[str, float] = {}
@@ -104,8 +106,7 @@ class ServerAlerts:
                 other.pop(one.run_id, None)
 
     def start(self) -> None:
-        """Begin to watch and to tell."""
-        self._courier.start()
+        """Begin to watch and to tell, once no other server of this home does."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -114,6 +115,7 @@ class ServerAlerts:
         if self._thread.is_alive():
             self._thread.join(10.0)
         self._courier.stop()
+        self._only_one.release()
         for fd in self._held.values():
             os.close(fd)
         self._held.clear()
@@ -124,6 +126,11 @@ class ServerAlerts:
 
     def _watch(self) -> None:
         said = ""
+        if not self._only_one.wait(self._stopping):
+            return
+        if self._only_one.was_anothers:
+            self._courier = Courier(self.settings.channels, self.records.waiting(), keep=self._keep_waiting)
+        self._courier.start()
         self._begin_safely()
         while not self._stopping.wait(TICK_SECONDS):
             try:
