@@ -24,12 +24,26 @@ def main(argv: list[str]) -> int:
             raise
         complain(
             UsageError(
-                f"the package {error.name} is missing", hint="pip install jobmeter brings all it needs"
+                f"the package {error.name} is missing",
+                hint=f"pip install '{_bringing(error.name.partition('.')[0])}' brings it",
             )
         )
         return 2
     except KeyboardInterrupt:
         return 130  # before a job began; from then on it is the job's to answer
+
+
+def _bringing(package: str) -> str:
+    """Name what to install for a package: most come with jobmeter itself, some by an extra."""
+    extras = {
+        "psycopg": "postgres",
+        "psycopg_pool": "postgres",
+        "pyarrow": "parquet",
+        "opentelemetry": "otlp",
+    }
+    served = ("apprise", "cramjam", "httpx", "litestar", "prometheus_client", "uvicorn", "zstandard")
+    extra = extras.get(package, "server" if package in served else "")
+    return f"jobmeter[{extra}]" if extra else "jobmeter"
 
 
 def _record(name: str, argv: list[str]) -> int:

@@ -200,6 +200,8 @@ def _hang_up(sock: socket.socket) -> None:
 def _reason(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return "the server does not answer"
+    if "WRONG_VERSION_NUMBER" in str(error):
+        return "the server does not speak TLS: its address may begin with http://"
     return (reason_of(error) if isinstance(error, OSError) else str(error) or type(error).__name__)[:200]
 
 

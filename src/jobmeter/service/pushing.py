@@ -115,7 +115,7 @@ def needs_push(folder: Path, url: str) -> bool:
     except OSError:
         return False  # gone between listing and asking
     # a compressed file was whole when it was compressed
-    return any(name not in state.files or size > state.files[name].read for name, size in sizes.items())
+    return any(size > (state.files[name].read if name in state.files else 0) for name, size in sizes.items())
 
 
 def _push(folder: Path, server: wire.Target, sleep: Callable[[float], None]) -> Pushed:

@@ -124,6 +124,7 @@ class Link:
         logger = logging.getLogger("psycopg")
         if not logger.handlers:
             logger.addHandler(logging.NullHandler())
+            logger.propagate = False
         self._pool.open()
 
     def close(self) -> None:
