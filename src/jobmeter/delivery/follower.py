@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
+from jobmeter.errors import JobmeterError
 from jobmeter.model import sync
 
 CONTROL_FD = 3
@@ -62,8 +63,13 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _begin(module: str, followed: Followed) -> Task | None:
+    """Prepare a task; one that cannot be, on a full disk say, leaves the others to go on."""
     begin: Begin = import_module(module).begin
-    return begin(followed)
+    try:
+        return begin(followed)
+    except (OSError, JobmeterError) as error:
+        print(f"jobmeter: {module.rpartition('.')[2]}: {error}", file=sys.stderr)
+        return None
 
 
 def follow(tasks: Sequence[Task], wait_for_end: Callable[[], None], *, patience_seconds: float) -> None:

@@ -55,6 +55,8 @@ def page(store: Store, number: int, size: int) -> tuple[list[JobBrief], int]:
     shared = {one.value: one.count for one in _shared(store)}
     extra = sum(shared.values()) - len(shared)
     jobs = store.count(RunQuery()) - extra
+    if (number - 1) * size >= jobs:
+        return [], jobs
     seen: dict[str, Fields] = {}
     for one in _read(store, RunQuery(limit=number * size + extra)):
         seen.setdefault(str(one.get("job_id", one["id"])), one)

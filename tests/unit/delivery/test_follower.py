@@ -4,6 +4,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from jobmeter.delivery import follower, push_task
 from jobmeter.delivery.follower import Followed
 
@@ -81,3 +83,20 @@ def test_a_server_that_cannot_be_is_noted_beside_the_run(tmp_path: Path) -> None
     assert "not a server's address" in (tmp_path / "push.json").read_text()
     named = {**environ, "JOBMETER_SERVER": "http://127.0.0.1:9", "JOBMETER_PUSH_INTERVAL": "nonsense"}
     assert isinstance(push_task.begin(Followed(tmp_path, named)), push_task.PushTask)
+
+
+def test_a_task_that_cannot_begin_leaves_the_others_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken_task.py"
+    broken.write_text("def begin(followed):\n    raise OSError(28, 'No space left on device')\n")
+    (tmp_path / "good_task.py").write_text(
+        "def begin(followed):\n    (followed.folder / 'begun').touch()\n    return None\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(follower, "TASKS", {"broken": "broken_task", "good": "good_task"})
+    (tmp_path / "run.jsonl").touch()
+    monkeypatch.setattr(follower, "CONTROL_FD", 999)
+    assert follower.main([str(tmp_path)]) == 0
+    assert (tmp_path / "begun").exists()
+    assert capsys.readouterr().err == "jobmeter: broken_task: [Errno 28] No space left on device\n"
