@@ -47,6 +47,8 @@ class SshEndpoint:
         self._target = target
         self._connect_seconds = connect_seconds
         self._process: asyncio.subprocess.Process | None = None
+        self._ended: list[asyncio.subprocess.Process] = []
+        """Connections that were cut and may not have been reaped yet."""
         self._complaints: asyncio.Task[bytes] | None = None
         self._folder = ""
         self._socket = ""
@@ -139,12 +141,12 @@ class SshEndpoint:
             self._complaints = None
         if process is not None:
             commands.end(process)
+            self._ended = [one for one in (*self._ended, process) if one.returncode is None]
 
     async def close(self) -> None:
         """End the connection and remove what it left here."""
-        process = self._process
         self._cut()
-        if process is not None:
+        for process in self._ended:
             await process.wait()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
