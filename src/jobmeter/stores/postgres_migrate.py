@@ -33,6 +33,8 @@ def upgrade(connection: Connection, folder: Path = FOLDER) -> int:
     if found >= steps[-1][0]:
         return found
     with connection.transaction():
+        # a store that is open never looks for its tables again: a crash of the database must not take them back
+        connection.execute("SET LOCAL synchronous_commit = on")
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         # another server may have been first while this one waited for the lock
         found = version(connection)
