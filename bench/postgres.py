@@ -68,7 +68,7 @@ def bench_points(server: servers.Server, url: str, processes: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = folders.write_run(Path(name), seconds=36_000, processes=processes)
         run, windows = reader.read_run(folder), list(reader.read_windows(folder))
-    for piece in (60, 600):
+    for piece in (60, 600, 4000):
         store = postgres.open_store(url)
         before_bytes = size(url)
         meter = Meter(server)
