@@ -202,6 +202,18 @@ def test_steps_come_by_rank_and_say_what_is_not_finite(served: Served) -> None:
     assert found["metrics"] == ["batch_size", "loss", "lr"]
 
 
+def test_a_clock_lays_the_steps_of_every_rank_over_time(served: Served) -> None:
+    first, second = ask(served, f"/runs/{TRAINED}/clock", points=10)["clocks"]
+    assert (first["rank"], second["rank"], first["source"]) == (0, 1, "sdk")
+    assert (first["step"][0], first["step"][-1], len(first["t"])) == (0, 99, 10)
+    assert first["t"] == sorted(first["t"])
+    assert first["steps_per_second"][0] is None
+    assert first["steps_per_second"][1] == pytest.approx(
+        (first["step"][1] - first["step"][0]) / (first["t"][1] - first["t"][0])
+    )
+    assert ask(served, f"/runs/{BUILD}/clock")["clocks"] == []
+
+
 @pytest.mark.parametrize(("part", "points"), [({"from": "-1s"}, 0), ({"to": "2026-11-15"}, None)])
 def test_a_part_is_named_by_an_age_or_a_day(served: Served, part: dict[str, str], points: int | None) -> None:
     path = f"/runs/{BUILD}/series"
@@ -293,6 +305,13 @@ def test_output_that_is_no_text_is_text_in_the_answer(served: Served) -> None:
     assert "\\xff" in "".join(line["text"] for line in page["lines"])
 
 
+def test_a_run_tells_what_it_was(served: Served) -> None:
+    found = ask(served, f"/runs/{TRAINED}/context")
+    assert found["config"]["train"]["batch_size"] == 8
+    assert ask(served, f"/runs/{BUILD}/context")["again"].endswith("-- make -j4")
+    assert refused(served, "/runs/nobody/context", 404) == "unknown run: nobody"
+
+
 def test_runs_are_compared(served: Served) -> None:
     found = ask(served, "/compare", runs=f"{BUILD},{TRAINED}")
     shown = json.loads(commands.jobmeter(served.home, "compare", BUILD, TRAINED, "--json").text)
@@ -303,11 +322,18 @@ def test_runs_are_compared(served: Served) -> None:
     )
 
 
+def test_what_runs_now_is_told_by_job(served: Served) -> None:
+    found = ask(served, "/live")
+    assert found["runs"] == len([run for job in found["jobs"] for run in job["runs"]])
+    assert LIVE in [run["run_id"] for job in found["jobs"] for run in job["runs"]]
+
+
 def test_campaigns_tell_their_regions(served: Served) -> None:
     found = ask(served, "/campaigns")
     assert (found["total_builds_all_regions"], found["regions"][0]["region"]) == (1, "us-central1")
     region = ask(served, "/campaigns/us-central1")
     assert (region["region"]["successes"], len(region["builds"])) == (1, 1)
+    assert [one["outcome"] for one in region["history"]] == ["success"]
     assert refused(served, "/campaigns/mars", 404) == "there is no such region"
 
 
@@ -427,3 +453,22 @@ def test_a_folder_where_the_server_stands_is_no_run(served: Served, tmp_path: Pa
     assert refused(served, f"/runs/{other.name}", 404) == f"unknown run: {other.name}"
     answer = served.client.get(f"/api/jobs/{str(other).replace('/', '%2F')}/analysis")
     assert answer.status_code == 404
+
+
+def test_rows_of_a_table_are_looked_at_together(served: Served) -> None:
+    found = ask(served, "/runs/glances", runs=f"{FAILED},{LIVE},{TRAINED}", lines="memory,loss")
+    assert [one["run_id"] for one in found["runs"]] == [FAILED, LIVE, TRAINED]
+    assert found["runs"][2]["lines"]["loss"]["values"][-1] == pytest.approx(0.02)
+    assert "bytes" in {one["lines"]["memory"]["unit"] for one in found["runs"] if "memory" in one["lines"]}
+    assert refused(served, "/runs/glances", runs=BUILD, lines="noise") == "there is no such line"
+    assert "runs" in refused(served, "/runs/glances")
+
+
+def test_fields_to_filter_by_are_told(served: Served) -> None:
+    told = {one["name"]: one for one in ask(served, "/runs/fields")["fields"]}
+    assert "lost" in told["status"]["values"]
+    for name, field in told.items():
+        value = field.get("values", [field.get("example", "3")])[0]
+        quoted = json.dumps(name.replace("\n", " "), ensure_ascii=False)
+        for operator in field["operators"]:
+            ask(served, "/runs", q=f"{quoted}{operator}{value}", limit=1)

@@ -289,6 +289,24 @@ ANSWERS: dict[str, Any] = {
         "by_command": [{"command": "cc1plus", "cpu_seconds": 36.9, "processes": 118}],
         "roles": {},
     },
+    "glanceAtRuns": {
+        "runs": [
+            {
+                "run_id": RUN_ID,
+                "health": "warning",
+                "lines": {
+                    "memory": {"key": "cgroup_mem_current", "unit": "bytes", "values": [1048576, 4194304]}
+                },
+            }
+        ],
+        "waiting": [],
+    },
+    "listFields": {
+        "fields": [
+            {"name": "wall", "holds": "a span of time", "operators": ["<", ">"], "example": "90s"},
+            {"name": "status", "holds": "text", "operators": ["=", "!="], "values": ["running", "failed"]},
+        ]
+    },
     "listRuns": {"runs": [_RUN], "next": None, "total": 1},
     "restoreRun": {"run_id": RUN_ID},
     "sizeJobs": {
