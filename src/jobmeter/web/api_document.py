@@ -19,6 +19,7 @@ _MODULES = (
     "jobmeter.model.alert_answers",
     "jobmeter.model.answers",
     "jobmeter.model.chart_answers",
+    "jobmeter.model.context_answers",
     "jobmeter.model.list_answers",
     "jobmeter.model.log_page",
     "jobmeter.model.report_answers",

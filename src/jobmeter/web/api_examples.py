@@ -119,6 +119,30 @@ ANSWERS: dict[str, Any] = {
                 "recommended_value": 0,
             }
         ],
+    "getContext": {
+        "run_id": RUN_ID,
+        "config": {"lr": 0.001, "batch_size": 32},
+        "host": {"hostname": "node7", "system": "Linux", "cpus": 64},
+        "limits": {"memory_bytes": 134217728, "memory_source": "cgroup"},
+        "again": "cd /home/u/src && jobmeter run --name nightly -- make -j4",
+        "measured": [
+            {
+                "source": "wait",
+                "keys": [
+                    {
+                        "key": "wait_cputime",
+                        "kind": "counter",
+                        "unit": "seconds",
+                        "scope": "job",
+                        "about": "CPU time of the job",
+                        "summary": {"wait_cputime": 45.7},
+                    }
+                ],
+            }
+        ],
+        "missing": {"nvml": "no NVIDIA GPU"},
+        "origin": "jobmeter",
+    },
         "log_errors": [
             {
                 "timestamp": 1731723012.5,
