@@ -262,6 +262,41 @@ def test_whole_numbers_that_floats_cannot_hold_stay_exact(store: Store) -> None:
     assert (line.lows[0], line.highs[-1]) == (2**60, 2**60 + 4999)
 
 
+def timed(count: int, *, rank: int = 0, writer: str = "steps.jsonl") -> dict[str, list[Step]]:
+    """Make steps that come ten a second, every hundredth without a time."""
+    return {
+        writer: [
+            Step(
+                timestamp=None if n % 100 == 50 else 1000 + n / 10,
+                step=n,
+                rank=rank,
+                source="sdk",
+                metrics={"loss": n},
+            )
+            for n in range(count)
+        ]
+    }
+
+
+@pytest.mark.parametrize("count", [1, 2, 4096, 5000, 40_000])
+def test_a_clock_says_when_steps_were_taken(store: Store, count: int) -> None:
+    put_steps(store, timed(count), final=False)
+    (clock,) = store.step_clocks(RUN_ID, points=20)
+    assert len(clock.steps) == min(count, 20)
+    assert (clock.steps[0], clock.times[0]) == (0, 1000.0)
+    assert (clock.steps[-1], clock.times[-1]) == (count - 1, pytest.approx(1000 + (count - 1) / 10))
+    assert clock.times == pytest.approx([1000 + step / 10 for step in clock.steps])
+    assert list(clock.steps) == sorted(set(clock.steps))
+
+
+def test_every_rank_has_its_clock_and_steps_without_times_have_none(store: Store) -> None:
+    put_steps(
+        store, timed(5) | timed(40_000, rank=1, writer="steps.1.jsonl") | steps_of([1, 2], 2, "steps.2.jsonl")
+    )
+    found = store.step_clocks(RUN_ID, points=10)
+    assert [(clock.rank, clock.writer) for clock in found] == [(0, "steps.jsonl"), (1, "steps.1.jsonl")]
+
+
 numbers = st.one_of(
     st.floats(-1e6, 1e6), st.sampled_from([math.nan, math.inf, -math.inf]), st.integers(-9, 9)
 )

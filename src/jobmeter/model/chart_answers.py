@@ -66,3 +66,23 @@ class Curves(TypedDict):
     metrics: list[str]
     """Every metric the run logged."""
     coarse: bool
+
+
+class Clock(TypedDict):
+    """When the steps of one rank were taken: one place in every list a step."""
+
+    rank: int
+    source: str
+    writer: str
+    step: list[int]
+    t: list[float]
+    """Seconds since the epoch."""
+    steps_per_second: list[float | None]
+    """Since the place before; null for the first, and where a loop went back."""
+
+
+class Clocks(TypedDict):
+    """When the steps of a run were taken, at some of them; a source without times has no clock."""
+
+    run_id: str
+    clocks: list[Clock]

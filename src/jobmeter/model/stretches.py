@@ -53,3 +53,15 @@ class StepStretches:
     highs: Sequence[Number]
     lasts: Sequence[Number]
     """As it was logged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepClock:
+    """When the steps of one table were taken, at some of them; rows without a time are passed over."""
+
+    writer: str
+    source: str
+    rank: int
+    steps: Sequence[int]
+    times: Sequence[float]
+    """Wall clock seconds since the epoch, as they were written."""

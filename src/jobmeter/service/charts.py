@@ -6,6 +6,7 @@ a store has figures of whole blocks it does not take them apart.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isfinite
 
 from jobmeter.errors import UnknownError, UsageError
@@ -13,7 +14,7 @@ from jobmeter.model import metrics
 from jobmeter.model.measurement import Kind, Scope
 from jobmeter.model.run import Run
 from jobmeter.model.steps import Number, as_json
-from jobmeter.model.stretches import StepStretches, Stretches
+from jobmeter.model.stretches import StepClock, StepStretches, Stretches
 from jobmeter.service import metric_lines, runs
 from jobmeter.stores import Store
 
@@ -82,6 +83,33 @@ def steps(store: Store, run: Run, wanted: Wanted) -> Shape:
         "metrics": sorted(known),
         "coarse": any(count > 1 for one in found for count in one.counts),
     }
+
+
+def clocks(store: Store, run: Run, points: int) -> Shape:
+    """Say when the steps of a run were taken, at some of them, and how fast they went between."""
+    _check(Wanted(points=points))
+    return {
+        "run_id": run.run_id,
+        "clocks": [_clock(one) for one in store.step_clocks(run.run_id, points=points)],
+    }
+
+
+def _clock(one: StepClock) -> Shape:
+    return {
+        "rank": one.rank,
+        "source": one.source,
+        "writer": one.writer,
+        "step": list(one.steps),
+        "t": list(one.times),
+        "steps_per_second": [None, *map(_pace, pairwise(zip(one.steps, one.times, strict=True)))],
+    }
+
+
+def _pace(ends: tuple[tuple[int, float], tuple[int, float]]) -> float | None:
+    (step, moment), (next_step, next_moment) = ends
+    if next_step <= step or next_moment <= moment:
+        return None
+    return (next_step - step) / (next_moment - moment)
 
 
 def _check(wanted: Wanted) -> None:

@@ -7,6 +7,7 @@ halving the file.
 import json
 import os
 from bisect import bisect_left
+from collections.abc import Callable
 from pathlib import Path
 
 FILE = "output.index"
@@ -23,7 +24,7 @@ def between(folder: Path, stream: str, begin: int, end: int) -> Marks:
     except OSError:
         return [], []  # nothing was looked at while it came
     try:
-        return _collected(fd, _place(fd, stream, begin), stream, end)
+        return _collected(fd, _place(fd, stream, lambda mark: mark[0] <= begin), stream, end)
     finally:
         os.close(fd)
 
@@ -35,14 +36,32 @@ def moment(marks: Marks, line_end: int) -> str | None:
     return moments[place] if place < len(moments) else None
 
 
-def _place(fd: int, stream: str, begin: int) -> int:
-    """Find a byte of the index before which all marks of the stream are at or before `begin`."""
+def reached(folder: Path, stream: str, timestamp: str) -> int | None:
+    """Say how far a stream was written by a moment; None where nothing of it is known to have come by then."""
+    try:
+        fd = os.open(folder / FILE, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None  # nothing was looked at while it came
+    try:
+        low = _place(fd, stream, lambda mark: mark[1] <= timestamp)
+        found = None
+        for offset, moment in _marks(os.pread(fd, READ_BYTES, low), stream, whole=low == 0):
+            if moment > timestamp:
+                break
+            found = offset
+        return found
+    finally:
+        os.close(fd)
+
+
+def _place(fd: int, stream: str, is_before: Callable[[tuple[int, str]], bool]) -> int:
+    """Find a byte of the index before which all marks of the stream are before what is looked for."""
     low, high = 0, os.fstat(fd).st_size
     while high - low > _PROBE_BYTES:
         middle = (low + high) // 2
         found = next((mark for mark in _marks(os.pread(fd, _PROBE_BYTES, middle), stream)), None)
         # another stream may have filled the probe: going back is always right, only slower
-        if found is not None and found[0] <= begin:
+        if found is not None and is_before(found):
             low = middle
         else:
             high = middle

@@ -13,6 +13,7 @@ from pathlib import Path
 from jobmeter.config import redaction
 from jobmeter.errors import UsageError, reason_of
 from jobmeter.model.log_page import LogLine, LogPage
+from jobmeter.model.moments import iso_time
 from jobmeter.model.run import LIVE, Run
 from jobmeter.service import log_bytes, log_marks, logs
 from jobmeter.service.log_bytes import StreamBytes
@@ -42,6 +43,8 @@ class Wanted:
     """Only lines with this text; ASCII letters match in both cases."""
     tail: int | None = None
     """The last so many lines, in place of an offset."""
+    at: float | None = None
+    """The last line that had come by a moment, in place of an offset."""
 
 
 def page(run: Run, wanted: Wanted) -> LogPage:
@@ -78,6 +81,8 @@ def _check(wanted: Wanted) -> None:
         raise UsageError("a search needs some text, but not a book", hint=f"1 to {LONGEST_SEARCH} letters")
     if wanted.search is not None and wanted.tail is not None:
         raise UsageError("search and tail exclude each other", hint="search from an offset")
+    if wanted.at is not None and wanted.tail is not None:
+        raise UsageError("at and tail exclude each other", hint="ask for the one or the other")
 
 
 def _missing(asked: str | None, streams: tuple[str, ...]) -> str:
@@ -146,9 +151,17 @@ class _Reading:
         if wanted.tail is not None:
             begin = self._stream.last_lines(wanted.tail, PAGE_BYTES)
             return begin, begin < self._stream.size_bytes
-        offset = min(wanted.offset, self._stream.size_bytes)
+        offset = min(self._offset(wanted), self._stream.size_bytes)
         start = self._stream.line_start(offset, LOOK_BACK_BYTES)
         return (start, True) if start is not None else self._stream.line_end(offset, READ_BYTES)
+
+    def _offset(self, wanted: Wanted) -> int:
+        """Say where to begin: of a moment with the last byte that had come by then."""
+        if wanted.at is None:
+            return wanted.offset
+        folder, moment = Path(self._run.folder or os.curdir), iso_time(wanted.at)
+        reached = None if moment is None else log_marks.reached(folder, self._channel.stream, moment)
+        return max(0, (reached or 0) - self._channel.start - 1)
 
     def _found(self, begin: int, wanted: Wanted) -> tuple[list[_Span], int]:
         limit = wanted.limit if wanted.tail is None else wanted.tail

@@ -15,7 +15,7 @@ from jobmeter.errors import StoreError, UsageError
 from jobmeter.model.query import Facet, RunPage, RunQuery, Total
 from jobmeter.model.run import Run, Status, Value
 from jobmeter.model.steps import Number, Step, StepTable
-from jobmeter.model.stretches import StepStretches, Stretches
+from jobmeter.model.stretches import StepClock, StepStretches, Stretches
 from jobmeter.model.view import Event, Process, Series, Window
 
 MOST_FACETS = 100
@@ -265,6 +265,12 @@ class Store(Protocol):
         """Read metrics coarsely, for charts, ordered by source, rank, writer and metric; as `stretches` else.
 
         Rows stand as they were written: where `is_rising` is false a loop went back, and what it replaced is in them.
+        """
+
+    def step_clocks(self, run_id: str, *, points: int) -> list[StepClock]:
+        """Say when steps were taken, at most at so many of each table, the first and the last among them.
+
+        In the order of `steps`; a table without times has no clock. Of a long table the ends of blocks are told.
         """
 
     def step_statistics(self, run_id: str) -> list[StepStatistics]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from jobmeter.model.measurement import Kind
 from jobmeter.model.run import Run
 from jobmeter.model.steps import Number, StepTable
-from jobmeter.model.stretches import StepStretches, Stretches
+from jobmeter.model.stretches import StepClock, StepStretches, Stretches
 from jobmeter.model.view import Series
 from jobmeter.stores import columns, stepcolumns
 
@@ -205,4 +205,31 @@ def step_columns(
         lows=[part.low for part in parts],
         highs=[part.high for part in parts],
         lasts=[part.last for part in parts],
+    )
+
+
+def clocks(tables: Iterable[StepTable], most: int) -> list[StepClock]:
+    """Say when the steps of tables were taken; one without times is left out."""
+    found = []
+    for table in tables:
+        pairs = [
+            (step, moment)
+            for step, moment in zip(table.steps, table.timestamps or (), strict=table.timestamps is not None)
+            if moment == moment
+        ]
+        if pairs:
+            found.append(clock(stepcolumns.Stream(table.writer, table.source, table.rank), pairs, most))
+    return found
+
+
+def clock(stream: stepcolumns.Stream, pairs: Sequence[tuple[int, float]], most: int) -> StepClock:
+    """Keep at most so many of some steps with their times, the first and the last among them."""
+    gaps = max(1, min(len(pairs), most) - 1)
+    kept = [pairs[(len(pairs) - 1) * place // gaps] for place in range(min(len(pairs), gaps + 1))]
+    return StepClock(
+        writer=stream.writer,
+        source=stream.source,
+        rank=stream.rank,
+        steps=[step for step, _ in kept],
+        times=[moment for _, moment in kept],
     )

@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from jobmeter.model.steps import Number, StepTable
-from jobmeter.model.stretches import StepStretches, Stretches
+from jobmeter.model.stretches import StepClock, StepStretches, Stretches
 from jobmeter.model.view import Series
 from jobmeter.stores import coarse, columns, figures, stepchunks, stepcolumns
 from jobmeter.stores.points import EVERYTHING, PointReader
@@ -19,6 +19,8 @@ from jobmeter.stores.stepchunks import MetricFigures, StepReader, StepTables
 from jobmeter.stores.stepcolumns import Stream
 
 Span = tuple[float, float]
+CLOCK_STEPS = 1 << 15
+"""Of a longer table the times of single steps are not unpacked."""
 
 
 class Lines:
@@ -119,6 +121,24 @@ class StepLines:
         for stream_id, stream in self._tables.streams():
             if (sources is None or stream.source in sources) and (ranks is None or stream.rank in ranks):
                 found += self._of_stream(stream_id, stream, metrics)
+        return found
+
+    def clocks(self) -> list[StepClock]:
+        """Say when steps were taken: by the ends of blocks where a table is long, by its rows where it is not."""
+        found: list[StepClock] = []
+        for stream_id, stream in self._tables.streams():
+            headers = self._tables.block_headers(stream_id)
+            if sum(block.n for block in headers) <= CLOCK_STEPS:
+                tables = self._reader.tables([stream.source], [stream.rank], (), None)
+                found += coarse.clocks([one for one in tables if one.writer == stream.writer], self._points)
+                continue
+            ends = [
+                end for block in headers for end in ((block.t0_step, block.t0), (block.t1_step, block.t1))
+            ]
+            ends += [(row.step, row.timestamp) for row in stepchunks.waiting(self._tables, stream_id)]
+            pairs = [(step, moment) for step, moment in ends if step is not None and moment is not None]
+            if pairs:
+                found.append(coarse.clock(stream, pairs, self._points))
         return found
 
     def _short(self, tables: Sequence[StepTable]) -> list[StepStretches]:

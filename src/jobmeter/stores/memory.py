@@ -9,7 +9,7 @@ from pathlib import Path
 from jobmeter.model.query import Facet, RunPage, RunQuery, Total
 from jobmeter.model.run import Run, Status, Value
 from jobmeter.model.steps import Step, StepTable, packed
-from jobmeter.model.stretches import StepStretches, Stretches
+from jobmeter.model.stretches import StepClock, StepStretches, Stretches
 from jobmeter.model.view import Event, Process, Series, Window
 from jobmeter.stores import (
     MOST_FACETS,
@@ -246,6 +246,9 @@ class MemoryStore:
             for table in tables
             for metric in sorted(table.columns)
         ]
+
+    def step_clocks(self, run_id: str, *, points: int) -> list[StepClock]:
+        return coarse.clocks(self._step_tables(run_id), points)
 
     def step_statistics(self, run_id: str) -> list[StepStatistics]:
         return [stepcolumns.summary(table) for table in self._step_tables(run_id)]

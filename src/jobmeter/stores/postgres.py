@@ -13,7 +13,7 @@ from pathlib import Path
 from jobmeter.model.query import Facet, RunPage, RunQuery, Total
 from jobmeter.model.run import Run, Status, Value
 from jobmeter.model.steps import StepTable
-from jobmeter.model.stretches import StepStretches, Stretches
+from jobmeter.model.stretches import StepClock, StepStretches, Stretches
 from jobmeter.model.view import Event, Process, Series
 from jobmeter.stores import (
     MOST_FACETS,
@@ -270,6 +270,10 @@ class PostgresStore:
     ) -> list[StepStretches]:
         with self._steps(run_id) as tables:
             return lines.StepLines(tables, points).read(metrics, sources, ranks, between)
+
+    def step_clocks(self, run_id: str, *, points: int) -> list[StepClock]:
+        with self._steps(run_id) as tables:
+            return lines.StepLines(tables, points).clocks()
 
     def step_statistics(self, run_id: str) -> list[StepStatistics]:
         with self._steps(run_id) as tables:

@@ -17,7 +17,7 @@ from jobmeter.errors import StoreError
 from jobmeter.model.query import Facet, RunPage, RunQuery, Total
 from jobmeter.model.run import Run, Status, Value
 from jobmeter.model.steps import StepTable
-from jobmeter.model.stretches import StepStretches, Stretches
+from jobmeter.model.stretches import StepClock, StepStretches, Stretches
 from jobmeter.model.view import Event, Process, Series, Window
 from jobmeter.stores import (
     MOST_FACETS,
@@ -354,6 +354,10 @@ class SqliteStore:
     ) -> list[StepStretches]:
         with self._guard(), self._snapshot():
             return lines.StepLines(self._steps(run_id), points).read(metrics, sources, ranks, between)
+
+    def step_clocks(self, run_id: str, *, points: int) -> list[StepClock]:
+        with self._guard(), self._snapshot():
+            return lines.StepLines(self._steps(run_id), points).clocks()
 
     def step_statistics(self, run_id: str) -> list[StepStatistics]:
         with self._guard(), self._snapshot():

@@ -17,12 +17,15 @@ from litestar.typing import FieldDefinition
 
 from jobmeter.errors import UsageError
 from jobmeter.model.answers import Problem
+from jobmeter.model.quantities import parse_moment
 from jobmeter.service.serving import Server
 from jobmeter.web import encoding, problems
 
 Asked = Request[Any, Any, State]
 READ, ADMIN = {"needs": "read"}, {"needs": "admin"}
 
+MOMENT = "Seconds since the epoch, a time such as `2026-11-15T09:50:01Z`, or an age such as `-30m`."
+_FAR = 1e15
 _FRESH = {"Cache-Control": "private, no-cache"}
 """Browsers keep the answer and ask whether it still holds."""
 REASONS = {
@@ -141,3 +144,19 @@ def _is_known(request: Asked, tag: str, changed_at: float | None) -> bool:
 def listed(text: str | None) -> tuple[str, ...]:
     """Read a list written with commas."""
     return () if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def moment(text: str | None, *, last: bool = False) -> float | None:
+    """Read a moment; of a day or minute its beginning, or its last tick."""
+    if text is None:
+        return None
+    try:
+        found = float(text)
+    except ValueError:
+        span = parse_moment(text, now=time.time())
+        if span is None:
+            raise UsageError("there is a moment that is none", hint=MOMENT) from None
+        found = span.last if last else span.first
+    if not abs(found) < _FAR:
+        raise UsageError("there is a moment that is none", hint=MOMENT)
+    return found

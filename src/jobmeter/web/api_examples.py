@@ -77,6 +77,7 @@ ANSWERS: dict[str, Any] = {
         "metrics": [
             {
                 "key": "wall",
+                "unit": "seconds",
                 "values": [60.0, 54.0],
                 "change_percent": [0.0, -10.0],
                 "winner": "20261115T101500Z-0b1c2d",
@@ -90,6 +91,25 @@ ANSWERS: dict[str, Any] = {
     "countRuns": {
         "facets": {"status": [{"value": "completed", "count": 12}, {"value": "failed", "count": 3}]}
     },
+    "listLiving": {
+        "jobs": [
+            {
+                "job_id": RUN_ID,
+                "name": "nightly",
+                "runs": [_RUN | {"status": "running"}],
+                "hosts": ["node7"],
+                "progress": {
+                    "by": "steps",
+                    "step": 450,
+                    "of": 1000,
+                    "percent": 45.0,
+                    "seconds_left": 110.0,
+                },
+            }
+        ],
+        "runs": 1,
+        "hosts": ["node7"],
+    },
     "deleteRun": {"run_id": RUN_ID, "purged": False, "freed_bytes": 0},
     "getCampaign": {
         "campaign_start": "2026-11-01T00:00:00.000Z",
@@ -99,26 +119,6 @@ ANSWERS: dict[str, Any] = {
             {"region": "us-central1", "builds": 3, "successes": 2, "failures": 1, "success_rate": 66.7}
         ],
     },
-    "getJobAnalysis": {
-        "summary": {
-            "health_score": "critical",
-            "peak_memory_gb": 119.2,
-            "total_memory_gb": 120.0,
-            "training_completed": False,
-            "steps_completed": 450,
-            "duration_minutes": 32.5,
-        },
-        "recommendations": [
-            {
-                "severity": "critical",
-                "title": "Reduce worker count",
-                "action": "Set num_workers: 0",
-                "impact": "Saves ~16GB memory",
-                "config_path": "config.process[0].datasets[0].num_workers",
-                "current_value": 2,
-                "recommended_value": 0,
-            }
-        ],
     "getContext": {
         "run_id": RUN_ID,
         "config": {"lr": 0.001, "batch_size": 32},
@@ -143,6 +143,26 @@ ANSWERS: dict[str, Any] = {
         "missing": {"nvml": "no NVIDIA GPU"},
         "origin": "jobmeter",
     },
+    "getJobAnalysis": {
+        "summary": {
+            "health_score": "critical",
+            "peak_memory_gb": 119.2,
+            "total_memory_gb": 120.0,
+            "training_completed": False,
+            "steps_completed": 450,
+            "duration_minutes": 32.5,
+        },
+        "recommendations": [
+            {
+                "severity": "critical",
+                "title": "Reduce worker count",
+                "action": "Set num_workers: 0",
+                "impact": "Saves ~16GB memory",
+                "config_path": "config.process[0].datasets[0].num_workers",
+                "current_value": 2,
+                "recommended_value": 0,
+            }
+        ],
         "log_errors": [
             {
                 "timestamp": 1731723012.5,
@@ -232,6 +252,19 @@ ANSWERS: dict[str, Any] = {
             }
         ],
         "coarse": True,
+    },
+    "getClock": {
+        "run_id": RUN_ID,
+        "clocks": [
+            {
+                "rank": 0,
+                "source": "sdk",
+                "writer": "steps.jsonl",
+                "step": [0, 99],
+                "t": [1794736202.0, 1794736229.5],
+                "steps_per_second": [None, 3.6],
+            }
+        ],
     },
     "getSteps": {
         "run_id": RUN_ID,

@@ -7,6 +7,7 @@ from litestar.params import Parameter
 
 from jobmeter.model.log_page import LogPage
 from jobmeter.service import by_id, log_pages
+from jobmeter.web import answering
 from jobmeter.web.answering import Asked, answer, reads, server_of
 from jobmeter.web.api_runs import RunId
 
@@ -44,13 +45,21 @@ def get_logs(  # noqa: PLR0913  # one argument a parameter of the address
             description="The last so many lines, in place of an offset.", ge=1, le=log_pages.MOST_LINES
         ),
     ] = None,
+    at: Annotated[
+        str | None,
+        Parameter(
+            description="The last line that had come by then, in place of an offset: " + answering.MOMENT,
+            max_length=40,
+        ),
+    ] = None,
 ) -> Response[LogPage]:
-    """Read lines of a job's output from an offset, from its end, or those with a text; secrets are cut out.
+    """Read lines of a job's output from an offset, a moment, its end, or those with a text; secrets are cut out.
 
     To follow a run, ask for `offset=<next>` again and again, or listen to `/api/v1/runs/{run_id}/stream`. One request
     searches 64 MiB at most; `next` says where to go on.
     """
-    wanted = log_pages.Wanted(stream=stream, offset=offset, limit=limit, search=search, tail=tail)
+    moment = answering.moment(at)
+    wanted = log_pages.Wanted(stream=stream, offset=offset, limit=limit, search=search, tail=tail, at=moment)
     home = server_of(request).home
     run = by_id.ask(home, run_id, lambda _, run: run)
     return answer(request, log_pages.page(run, wanted))

@@ -1,6 +1,5 @@
 """Series and steps of a run, as coarse as a chart needs them."""
 
-import time
 from typing import Annotated
 
 from litestar import Response
@@ -8,14 +7,12 @@ from litestar.params import Parameter
 
 from jobmeter.errors import UsageError
 from jobmeter.model import chart_answers
-from jobmeter.model.quantities import parse_moment
 from jobmeter.service import by_id, charts
 from jobmeter.web import answering
 from jobmeter.web.answering import Asked, answer, reads, server_of
 from jobmeter.web.api_runs import RunId
 
 TAG = "series"
-_FAR = 1e15
 Points = Annotated[
     int,
     Parameter(
@@ -24,7 +21,6 @@ Points = Annotated[
         le=charts.MOST_POINTS,
     ),
 ]
-_MOMENT = "Seconds since the epoch, a time such as `2026-11-15T09:50:01Z`, or an age such as `-30m`."
 
 
 @reads("/api/v1/runs/{run_id:str}/series", "getSeries", "Read measurements over time", TAG)
@@ -41,8 +37,8 @@ def get_series(  # noqa: PLR0913  # one argument a parameter of the address
     instances: Annotated[
         str | None, Parameter(description="Only these processes or devices, by comma.", max_length=4000)
     ] = None,
-    begin: Annotated[str | None, Parameter(query="from", description=_MOMENT, max_length=40)] = None,
-    end: Annotated[str | None, Parameter(query="to", description=_MOMENT, max_length=40)] = None,
+    begin: Annotated[str | None, Parameter(query="from", description=answering.MOMENT, max_length=40)] = None,
+    end: Annotated[str | None, Parameter(query="to", description=answering.MOMENT, max_length=40)] = None,
     points: Points = charts.DEFAULT_POINTS,
 ) -> Response[chart_answers.Lines]:
     """Read series of a run, each as at most `points` stretches of consecutive samples.
@@ -52,8 +48,8 @@ def get_series(  # noqa: PLR0913  # one argument a parameter of the address
     wanted = charts.Wanted(
         names=answering.listed(keys),
         instances=answering.listed(instances),
-        begin=_moment(begin),
-        end=_moment(end, last=True),
+        begin=answering.moment(begin),
+        end=answering.moment(end, last=True),
         points=points,
     )
     home = server_of(request).home
@@ -93,20 +89,16 @@ def get_steps(  # noqa: PLR0913  # one argument a parameter of the address
     return answer(request, by_id.ask(home, run_id, lambda store, run: charts.steps(store, run, wanted)))
 
 
-def _moment(text: str | None, *, last: bool = False) -> float | None:
-    """Read a moment; of a day or minute its beginning, or its last tick."""
-    if text is None:
-        return None
-    try:
-        moment = float(text)
-    except ValueError:
-        found = parse_moment(text, now=time.time())
-        if found is None:
-            raise UsageError("there is a moment that is none", hint=_MOMENT) from None
-        moment = found.last if last else found.first
-    if not abs(moment) < _FAR:
-        raise UsageError("there is a moment that is none", hint=_MOMENT)
-    return moment
+@reads("/api/v1/runs/{run_id:str}/clock", "getClock", "Read when the steps of a training were taken", TAG)
+def get_clock(
+    request: Asked, run_id: RunId, points: Points = charts.DEFAULT_POINTS
+) -> Response[chart_answers.Clocks]:
+    """Read when steps were taken, at most at `points` of each rank and source, and how fast they went.
+
+    Between two places steps went by evenly, as far as one answer can say: it is how steps are laid over time.
+    """
+    home = server_of(request).home
+    return answer(request, by_id.ask(home, run_id, lambda store, run: charts.clocks(store, run, points)))
 
 
 def _ranks(text: str | None) -> tuple[int, ...]:
@@ -116,4 +108,4 @@ def _ranks(text: str | None) -> tuple[int, ...]:
     return tuple(map(int, numbers))
 
 
-ROUTES = [get_series, get_steps]
+ROUTES = [get_series, get_steps, get_clock]

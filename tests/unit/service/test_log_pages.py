@@ -2,6 +2,7 @@
 
 import dataclasses
 import gzip
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -233,6 +234,36 @@ def test_lines_have_the_time_they_came(tmp_path: Path) -> None:
         "2026-11-15T09:50:01.300Z",
         None,
     ]
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [("09:50:00.000", "one"), ("09:50:01.150", "one"), ("09:50:01.300", "two"), ("09:59:00.000", "two")],
+)
+def test_a_page_begins_with_the_last_line_of_a_moment(tmp_path: Path, moment: str, text: str) -> None:
+    index = b'["stdout", 4, "2026-11-15T09:50:01.100Z"]\n["stdout", 8, "2026-11-15T09:50:01.300Z"]\n'
+    run = make_run(tmp_path, b"one\ntwo\nlate\n", output_index=index)
+    at = datetime.fromisoformat(f"2026-11-15T{moment}+00:00").timestamp()
+    assert log_pages.page(run, Wanted(at=at)).lines[0].text == text
+
+
+def test_output_whose_times_nobody_noted_begins_at_its_beginning(tmp_path: Path) -> None:
+    assert log_pages.page(make_run(tmp_path, b"one\ntwo\n"), Wanted(at=1e9)).lines[0].text == "one"
+
+
+def test_a_moment_and_the_end_exclude_each_other(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="at and tail exclude each other"):
+        log_pages.page(make_run(tmp_path, b"one\n"), Wanted(at=1.0, tail=3))
+
+
+def test_a_moment_is_found_in_an_index_of_millions_of_marks(tmp_path: Path) -> None:
+    rows = []
+    for mark in range(200_000):
+        rows.append(f'["stdout", {10 * (mark + 1)}, "{mark:06}"]')
+        rows.append(f'["stderr", {7 * (mark + 1)}, "{mark:06}"]')
+    (tmp_path / log_marks.FILE).write_text("\n".join(rows) + "\n")
+    assert log_marks.reached(tmp_path, "stdout", "123456") == 1_234_570
+    assert log_marks.reached(tmp_path, "stderr", "123456") == 864_199
 
 
 def test_times_are_found_in_an_index_of_millions_of_marks(tmp_path: Path) -> None:
