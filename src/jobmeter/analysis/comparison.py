@@ -103,6 +103,7 @@ class Comparison:
     def _metric(self, one: Figure) -> Record:
         return {
             "key": one.key,
+            "unit": one.unit,
             "values": list(one.values),
             "change_percent": [None if share is None else round(share, 3) for share in one.changes],
             "winner": None if one.winner is None else self.run_ids[one.winner],
@@ -113,7 +114,7 @@ class Comparison:
 
 
 def _phase(one: Phase) -> Record:
-    return {"seconds": round(one.seconds, 3), "level": one.level}
+    return {"seconds": round(one.seconds, 3), "level": one.level, "shown": one.shown}
 
 
 def figure(

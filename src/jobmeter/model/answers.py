@@ -304,6 +304,10 @@ class RegionTold(TypedDict, total=False):
     trend_percent: float
     last_error: str
     last_used: str
+    recent_outcomes: list[Literal["success", "failure", "cancelled", "pending"]]
+    """Of the last 20 builds, oldest first."""
+    regressions: int
+    """How often the builds that are kept became slower, by the test of `jobmeter check --against history`."""
 
 
 class CampaignTold(TypedDict):
@@ -315,12 +319,34 @@ class CampaignTold(TypedDict):
     regions: list[RegionTold]
 
 
+class BuildPoint(TypedDict, total=False):
+    """One build among those before and after it."""
+
+    build_id: str
+    timestamp: str
+    outcome: Literal["success", "failure", "cancelled", "pending"]
+    queue_seconds: float
+    working_seconds: float
+    cost_usd: float
+    success_rate: float
+    """Of the last 10 builds that had ended, in percent."""
+    error: str
+    spikes: int
+    troughs: int
+    consistency: float
+    change: Literal["slower", "faster"]
+    """The first build of a change of how long builds work."""
+    change_percent: float
+
+
 class RegionBuilds(TypedDict):
     """One region with the builds that are kept of it."""
 
     region: RegionTold
     builds: list[dict[str, Any]]
     """The latest first."""
+    history: list[BuildPoint]
+    """The same builds for charts, the oldest first."""
 
 
 class AdviceTold(TypedDict, total=False):

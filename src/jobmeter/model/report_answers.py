@@ -99,6 +99,8 @@ class MetricCompared(TypedDict):
     """One number of every run."""
 
     key: str
+    unit: str
+    """`bytes` or `seconds`; empty for a plain number."""
     values: list[float | None]
     change_percent: list[float | None]
     """How much more than the first run each has."""

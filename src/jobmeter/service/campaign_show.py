@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from jobmeter.analysis import buildstats
 from jobmeter.errors import UnknownError
 from jobmeter.model.moments import iso_time
-from jobmeter.service import campaign, campaign_book
+from jobmeter.service import campaign, campaign_book, campaign_history
 from jobmeter.service.campaign_book import FAILURE, SUCCESS, Record, amount, outcome
 
 _DAY_SECONDS = 86400
@@ -70,7 +70,7 @@ def laid_out(document: Record, shown: Sequence[Region]) -> Record:
         "campaign_start": _iso(document, "campaign_start"),
         "last_updated": _iso(document, "last_updated"),
         "total_builds_all_regions": int(amount(document, "total_builds_all_regions")),
-        "regions": [one.as_record() for one in shown],
+        "regions": [one.as_record() | _recent(document, one.name) for one in shown],
     }
 
 
@@ -81,7 +81,15 @@ def region_told(home: str, name: str) -> Record:
     if found is None:
         raise UnknownError("there is no such region", hint="GET /api/v1/campaigns lists them")
     builds = campaign_book.builds_of(campaign_book.region_of(document, name))
-    return {"region": found.as_record(), "builds": list(reversed(builds))}
+    return {
+        "region": found.as_record() | campaign_history.brief(builds),
+        "builds": list(reversed(builds)),
+        "history": campaign_history.points(builds),
+    }
+
+
+def _recent(document: Record, name: str) -> Record:
+    return campaign_history.brief(campaign_book.builds_of(campaign_book.region_of(document, name)))
 
 
 def _iso(document: Record, key: str) -> str | None:
@@ -163,13 +171,10 @@ def _is_scored(score: Record) -> bool:
 
 
 def _trend(ended: Sequence[Record]) -> float | None:
-    times = [seconds for build in ended if outcome(build) == SUCCESS and (seconds := _seconds(build)) > 0]
+    worked = [campaign_history.seconds(build) for build in ended if outcome(build) == SUCCESS]
+    times = [seconds for seconds in worked if seconds > 0]
     latest, before = times[-_TREND_BUILDS:], times[:-_TREND_BUILDS][-_TREND_BUILDS:]
     if len(before) < _FEWEST_BUILDS:
         return None
     was = statistics.median(before)
     return round(100 * (statistics.median(latest) - was) / was, 1)
-
-
-def _seconds(build: Record) -> float:
-    return amount(build, "working_seconds") or amount(build, "duration_seconds")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 ROUTES: dict[str, str] = {
     "alerts": "jobmeter.web.api_alerts",
+    "live": "jobmeter.web.api_live",
     "context": "jobmeter.web.api_context",
     "lists": "jobmeter.web.api_lists",
     "logs": "jobmeter.web.api_logs",

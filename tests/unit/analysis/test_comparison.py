@@ -127,15 +127,27 @@ def test_the_record_names_runs_and_rounds_changes() -> None:
     assert found.as_record() == {
         "runs": ["a", "b"],
         "metrics": [
-            {"key": "wall", "values": [3.0, 4.0], "change_percent": [0.0, 33.333], "winner": "a"},
-            {"key": "cores", "values": [0.0, 1.0], "change_percent": [None, None], "winner": None},
+            {
+                "key": "wall",
+                "unit": "seconds",
+                "values": [3.0, 4.0],
+                "change_percent": [0.0, 33.333],
+                "winner": "a",
+            },
+            {
+                "key": "cores",
+                "unit": "",
+                "values": [0.0, 1.0],
+                "change_percent": [None, None],
+                "winner": None,
+            },
         ],
         "config": [{"path": "lr", "values": [1, 2]}],
         "environment": [],
         "phases": [
             {
                 "resource": "CPU",
-                "runs": [[{"seconds": 1.235, "level": 2.0}], [{"seconds": 1.235, "level": 2.0}]],
+                "runs": [[{"seconds": 1.235, "level": 2.0, "shown": "2.00 cores"}]] * 2,
             }
         ],
         "loss_at_step": [{"step": 5, "values": [1.0, 2.0]}],

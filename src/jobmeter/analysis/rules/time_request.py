@@ -1,9 +1,9 @@
 """`--time` that fits: more where the run was cut off, less where most of it was not needed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import ceil
 
-from jobmeter.analysis import asking, configs
+from jobmeter.analysis import asking, configs, planned
 from jobmeter.analysis.case import Case
 from jobmeter.analysis.configs import Asked
 from jobmeter.model import sizing, units
@@ -16,10 +16,6 @@ _MARGIN = 1.15
 """Above what a run took, or would have taken: the next one is not quite as fast."""
 _LONGEST_SECONDS = 3.2e8
 """Ten years: what lies beyond is no time."""
-_MOST_STEPS = 1e15
-_MAX_STEPS = ("max_steps", "total_steps", "num_steps", "max_iters")
-_MAX_STEPS_IN_CONFIG = (*_MAX_STEPS, "steps")
-"""In an event `steps` may count anything."""
 
 
 def advise(case: Case) -> Iterable[Recommendation]:
@@ -91,19 +87,12 @@ def _given(asked: configs.Setting, seconds: float) -> str | int | float:
 
 def _share_done(case: Case) -> float | None:
     """Give the share of its steps that a training had done; None where nobody said how many there are to be."""
-    steps, most = case.view.run.steps, _planned(case)
+    steps = case.view.run.steps
+    most = planned.steps(case.view.run.context.get("config"), case.view.events)
     begun = _begun(case)
     if steps is None or most is None or not begun < steps.last_step < most:
         return None
     return (steps.last_step - begun) / (most - begun)
-
-
-def _planned(case: Case) -> int | None:
-    config = case.view.run.context.get("config")
-    told = [event.details.get(name) for event in case.view.events for name in _MAX_STEPS]
-    if isinstance(config, Mapping):
-        told += [config.get(name) for name in _MAX_STEPS_IN_CONFIG]
-    return next((most for most in told if isinstance(most, int) and 0 < most < _MOST_STEPS), None)
 
 
 def _begun(case: Case) -> int:

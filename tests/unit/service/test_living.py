@@ -1,0 +1,120 @@
+"""What runs now: how far it is by its steps or its history, and jobs whose ranks are uneven first."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from jobmeter.model import live_answers
+from jobmeter.service import living
+from support import folders
+
+EARLIER, LATER, ALIVE, OTHER = (f"20261115T09500{n}Z-00000{n}" for n in range(4))
+
+
+def alive(home: Path, run_id: str, *, ago: float = 10.0, context: object = None, **start: object) -> Path:
+    """Write a run that goes on since a while."""
+    return folders.write_run(
+        home,
+        run_id=run_id,
+        seconds=2,
+        processes=0,
+        started=time.time() - ago,
+        start=folders.this_recorder() | start,
+        context=context or {},  # type: ignore[arg-type]
+        ended=False,
+    )
+
+
+def log(folder: Path, rank: int, *, steps: int, seconds: float = 0.5) -> None:
+    """Write the steps of one rank."""
+    for step in range(steps):
+        at = folders.iso(folders.STARTED + seconds * step)
+        told = {"timestamp": at, "step": step, "rank": rank, "source": "sdk", "metrics": {"loss": 1.0}}
+        folders.append(folder / f"steps.{rank}.jsonl", told)
+
+
+def told(home: Path) -> list[dict[str, Any]]:
+    """Ask what runs."""
+    found: Any = living.told(str(home))
+    msgspec.convert(json.loads(json.dumps(found)), live_answers.Living)
+    jobs: list[dict[str, Any]] = found["jobs"]
+    return jobs
+
+
+def test_nothing_runs(tmp_path: Path) -> None:
+    folders.write_run(tmp_path, run_id=EARLIER, seconds=2)
+    assert living.told(str(tmp_path)) == {"jobs": [], "runs": 0, "hosts": []}
+
+
+def test_steps_say_how_far_and_how_long(tmp_path: Path) -> None:
+    log(alive(tmp_path, ALIVE, context={"config": {"max_steps": 200}}), 0, steps=51)
+    (job,) = told(tmp_path)
+    assert job["progress"] == {"by": "steps", "step": 50, "of": 200, "percent": 25.0, "seconds_left": 75.0}
+    assert "ranks" not in job
+
+
+def test_an_event_says_how_many_steps_there_are(tmp_path: Path) -> None:
+    folder = alive(tmp_path, ALIVE)
+    log(folder, 0, steps=11)
+    start = {
+        "timestamp": folders.iso(folders.STARTED),
+        "type": "training_start",
+        "details": {"max_steps": 20},
+    }
+    folders.append(folder / "events.jsonl", start)
+    (job,) = told(tmp_path)
+    assert (job["progress"]["of"], job["progress"]["percent"]) == (20, 50.0)
+
+
+def test_steps_without_an_end_say_nothing(tmp_path: Path) -> None:
+    log(alive(tmp_path, ALIVE), 0, steps=11)
+    log(alive(tmp_path, OTHER, context={"config": {"max_steps": 5}}), 0, steps=11)
+    assert [job.get("progress") for job in told(tmp_path)] == [None, None]
+
+
+def earlier(home: Path, seconds: int) -> None:
+    """Write two completed runs of the same work."""
+    for run_id in (EARLIER, LATER):
+        folders.write_run(home, run_id=run_id, seconds=seconds, processes=0)
+
+
+def test_earlier_runs_say_how_long_it_usually_takes(tmp_path: Path) -> None:
+    earlier(tmp_path, 100)
+    alive(tmp_path, ALIVE, ago=25.0)
+    (job,) = told(tmp_path)
+    assert (job["progress"]["by"], job["progress"]["runs"]) == ("history", 2)
+    assert job["progress"]["usual_seconds"] == pytest.approx(100, abs=1)
+    assert job["progress"]["percent"] == pytest.approx(25, abs=5)
+    assert job["progress"]["seconds_left"] == pytest.approx(75, abs=5)
+
+
+def test_one_that_takes_longer_than_usual_has_no_time_left(tmp_path: Path) -> None:
+    earlier(tmp_path, 5)
+    alive(tmp_path, ALIVE, ago=25.0)
+    (job,) = told(tmp_path)
+    assert job["progress"]["percent"] == 100.0
+    assert "seconds_left" not in job["progress"]
+
+
+def test_a_job_with_a_straggler_comes_first(tmp_path: Path) -> None:
+    alive(tmp_path, OTHER, ago=1.0)
+    folder = alive(tmp_path, ALIVE, ago=90.0, host="node7")
+    for rank in range(3):
+        known = {"type": "init", "timestamp": folders.iso(folders.STARTED), "pid": 4000 + rank, "rank": rank}
+        folders.append(folder / f"sdk.{rank}.jsonl", known | {"world_size": 4})
+        log(folder, rank, steps=20, seconds=0.8 if rank == 2 else 0.5)
+    uneven, plain = told(tmp_path)
+    assert (uneven["job_id"], uneven["stragglers"]) == (ALIVE, [2])
+    assert uneven["ranks"]["ranks_missing"] == [3]
+    assert plain["job_id"] == OTHER
+
+
+def test_recorders_of_one_job_that_told_no_rank_are_one_job(tmp_path: Path) -> None:
+    for run_id in (ALIVE, OTHER):
+        alive(tmp_path, run_id, job_id="slurm-7")
+    (job,) = told(tmp_path)
+    assert (job["job_id"], len(job["runs"]), "ranks" in job) == ("slurm-7", 2, False)
