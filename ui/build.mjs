@@ -1,5 +1,5 @@
-// Bundles the page into ../src/jobmeter/web/dist: one HTML, one script, one style sheet, and the licences of
-// what is inside. `--watch` builds again on every change.
+// Bundles the page into ../src/jobmeter/web/dist: one HTML, one script, one style sheet, and the licences of what is
+// inside; and the frame of a saved report, a single file to be filled with a run. `--watch` builds again on every change.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
@@ -14,7 +14,7 @@ const GZIP_LIMIT_BYTES = 120_000;
 const options = {
   absWorkingDir: here,
   bundle: true,
-  entryPoints: ["src/main.tsx"],
+  entryPoints: ["src/main.tsx", "src/report.tsx"],
   format: "esm",
   jsx: "automatic",
   jsxImportSource: "preact",
@@ -50,12 +50,26 @@ function licences(metafile) {
     .join(`\n${"-".repeat(78)}\n\n`);
 }
 
+function hash(text) {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}
+
+/** Everything a report needs stands in it, so its policy lets nothing else in; what is left to fill is the run. */
+function report(files, licences) {
+  const text = (ending) => files.find((one) => one.path.endsWith(`report.${ending}`)).text.trim();
+  const [script, style] = [text("js"), text("css")];
+  if (/<\/script|<!--/i.test(script + licences) || /<\/style/i.test(style)) throw new Error("the report would end before its end");
+  const policy = `default-src 'none'; base-uri 'none'; form-action 'none'; script-src ${hash(script)}; style-src ${hash(style)}`;
+  const parts = { licences, policy, script, style };
+  return readFileSync(join(here, "report.html"), "utf8").replace(/@@(licences|policy|script|style)@@/g, (_, name) => parts[name]);
+}
+
 function write(result) {
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
   const names = {};
   let zipped = 0;
-  for (const file of result.outputFiles) {
+  for (const file of result.outputFiles.filter((one) => /main\.\w+$/.test(one.path))) {
     const name = named(file.path, file.contents);
     names[file.path.slice(file.path.lastIndexOf(".") + 1)] = name;
     writeFileSync(join(target, name), file.contents);
@@ -68,7 +82,9 @@ function write(result) {
     .replace("app.css", `/assets/${names.css}`)
     .replace("app.js", `/assets/${names.js}`);
   writeFileSync(join(target, "index.html"), page);
-  writeFileSync(join(target, "THIRD_PARTY_LICENSES.txt"), licences(result.metafile));
+  const allowed = licences(result.metafile);
+  writeFileSync(join(target, "THIRD_PARTY_LICENSES.txt"), allowed);
+  writeFileSync(join(target, "report.html"), report(result.outputFiles, allowed));
   zipped += gzipSync(page).length;
   console.log(`ui: ${zipped} bytes gzipped`);
   if (zipped > GZIP_LIMIT_BYTES) throw new Error(`the page is ${zipped} bytes gzipped, more than ${GZIP_LIMIT_BYTES}`);

@@ -192,8 +192,20 @@ def test_a_report_has_no_element_that_a_name_brought(served: Served) -> None:
     page, twin = (Structure(report_page.render(str(served.home), run_id)) for run_id in (RUN, TWIN))
     assert page.acting == twin.acting
     assert {tag for tag, _ in page.elements} == {tag for tag, _ in twin.elements}
-    assert page.elements.count(("script", ())) == twin.elements.count(("script", ()))
-    for tag in ("a", "img", "iframe", "form", "input", "svg", "style", "link", "meta", "base", "object"):
+    for tag in (
+        "a",
+        "img",
+        "iframe",
+        "form",
+        "input",
+        "script",
+        "svg",
+        "style",
+        "link",
+        "meta",
+        "base",
+        "object",
+    ):
         assert [one for one in page.elements if one[0] == tag] == [
             one for one in twin.elements if one[0] == tag
         ], tag

@@ -13,8 +13,8 @@ addEventListener("popstate", () => {
 });
 
 export function go(to: string, { replace = false } = {}): void {
-  const target = new URL(to, location.href);
-  if (target.pathname + target.search === location.pathname + location.search) return;
+  const target = new URL(to, URL.canParse(to, location.href) ? location.href : "http://nowhere"); // in a frame, nothing is
+  if (target.pathname + target.search === path.value + search.value) return;
   history[replace ? "replaceState" : "pushState"](null, "", target.pathname + target.search);
   const moved = path.value !== target.pathname;
   path.value = target.pathname;

@@ -1,7 +1,7 @@
 // Live events: a server-sent event stream read by fetch, because EventSource cannot send a token. After a break it goes
 // on from the last event it has; what the server no longer holds is told as `reset`, and readers read again.
 import { signal } from "@preact/signals";
-import { headers, url } from "./api.ts";
+import { headers, isSaved, url } from "./api.ts";
 
 export interface Live {
   kind: string;
@@ -20,6 +20,7 @@ let lastId = "";
 
 /** Be told of everything that happens; ends by the function that is given back. */
 export function listen(listener: Listener): () => void {
+  if (isSaved()) return () => undefined;
   listeners.add(listener);
   if (!running) void follow();
   return () => {
