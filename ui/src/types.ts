@@ -1,4 +1,5 @@
 // The answers of the API, as far as the page reads them. The OpenAPI document of the server is the whole truth.
+import type { Followed, Prediction } from "./run/types.ts";
 
 export interface Headline {
   value: number;
@@ -116,6 +117,7 @@ export interface Curve {
   source: string;
   rising: boolean;
   step: number[];
+  first_step: number[];
   n: number[];
   min: (number | null)[];
   max: (number | null)[];
@@ -141,6 +143,7 @@ export interface Recommendation {
   current_value: unknown;
   recommended_value: unknown;
   evidence: Evidence[];
+  predicted?: Prediction[];
 }
 
 export interface Finding {
@@ -171,6 +174,7 @@ export interface Report {
   findings: Finding[];
   recommendations: Recommendation[];
   log_errors: LogError[];
+  followed?: Followed[];
 }
 
 export interface LogLine {

@@ -1,100 +1,107 @@
-// What to change, with what it will do; and one button that makes the next job's config of it.
-import { useState } from "preact/hooks";
-import { Problem, send } from "../api.ts";
-import { save } from "../chart/chart.tsx";
-import type { Report } from "../types.ts";
-import { Failed, sentence } from "./bits.tsx";
+// What to change, the most urgent first, with what it will do; what stood out; what came of earlier advice.
+import * as format from "../format.ts";
+import { Apply } from "../run/apply.tsx";
+import { Fact } from "../run/fact.tsx";
+import type { Context, Followed, Prediction } from "../run/types.ts";
+import type { Recommendation, Report, RunShown } from "../types.ts";
+import { sentence } from "./bits.tsx";
 
-export function Advice({ report, jobId }: { report: Report; jobId: string }) {
-  const { recommendations, findings } = report;
+export function Advice({ run, report, context }: { run: RunShown; report: Report; context: Context | undefined }) {
+  const { recommendations } = report;
   const settable = recommendations.filter((one) => one.config_path !== null);
   return (
     <>
       {recommendations.length > 0 && (
-        <>
-          <h2>What to change</h2>
-          <div class="advice">
+        <div class="advised">
+          <h3>What to change</h3>
+          <ol class="advice" aria-label="Recommendations">
             {recommendations.map((one) => (
-              <article class={one.severity} key={`${one.rule} ${one.title}`}>
-                <p>
-                  <b>{sentence(one.title)}</b> <span class={`badge ${one.severity}`}>{one.severity}</span>
-                </p>
-                <p>{sentence(one.action)}</p>
-                {one.impact && <p class="muted">{sentence(one.impact)}</p>}
-                {one.config_path !== null && (
-                  <p class="change">
-                    {one.config_path}: <del>{shown(one.current_value)}</del> → <ins>{shown(one.recommended_value)}</ins>
-                  </p>
-                )}
-              </article>
+              <Change key={`${one.rule} ${one.title}`} one={one} />
             ))}
-          </div>
-          {settable.length > 0 && <Apply jobId={jobId} />}
-        </>
+          </ol>
+          {settable.length > 0 && <Apply jobId={run.job_id ?? run.run_id} advice={settable} context={context} />}
+        </div>
       )}
-      {findings.length > 0 && (
-        <details open={recommendations.length === 0}>
-          <summary>
-            {findings.length} thing{findings.length === 1 ? "" : "s"} stood out
-          </summary>
-          <ul class="evidence">
-            {findings.map((one, place) => (
-              <li key={place}>
-                <span class={`badge ${one.severity}`}>{one.severity}</span> {sentence(one.sentence)}
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
+      <Outcome followed={report.followed ?? []} />
+      <StoodOut report={report} />
     </>
   );
 }
 
-function shown(value: unknown): string {
+function Change({ one }: { one: Recommendation }) {
+  return (
+    <li class={one.severity}>
+      <p>
+        <b>{sentence(one.title)}</b> <span class={`badge ${one.severity}`}>{one.severity}</span>
+      </p>
+      <p>{sentence(one.action)}</p>
+      {one.config_path !== null && (
+        <p class="change">
+          <code>{one.config_path}</code> <del>{shown(one.current_value)}</del> → <ins>{shown(one.recommended_value)}</ins>
+        </p>
+      )}
+      {one.impact && <p class="muted">{sentence(one.impact)}</p>}
+      {(one.predicted ?? []).map((told) => (
+        <p class="muted" key={told.quantity}>
+          {predicted(told)}
+        </p>
+      ))}
+      {one.evidence.length > 0 && (
+        <details>
+          <summary>Why</summary>
+          <ul class="evidence">
+            {one.evidence.map((fact, place) => (
+              <Fact key={place} fact={fact} />
+            ))}
+          </ul>
+        </details>
+      )}
+    </li>
+  );
+}
+
+function predicted({ quantity, unit, before, after, low, high }: Prediction): string {
+  const show = (value: number): string => format.amount(value, unit);
+  const name = quantity.replace(/_(bytes|seconds|percent)$/, "").replaceAll("_", " ");
+  return `${sentence(`${name}: ${show(before)} → ${show(after)}, nine times of ten ${show(low)} to ${show(high)}`)}`;
+}
+
+export function shown(value: unknown): string {
   return value === null || value === undefined ? "not set" : typeof value === "string" ? value : JSON.stringify(value);
 }
 
-interface Applied {
-  config?: unknown;
-  text?: string;
+function Outcome({ followed }: { followed: readonly Followed[] }) {
+  if (followed.length === 0) return null;
+  return (
+    <div class="advised">
+      <h3>What came of earlier advice</h3>
+      <ul class="evidence">
+        {followed.map((one) => (
+          <li key={one.rule}>
+            <code>{one.config_path ?? one.rule}</code> {one.value !== undefined && `is ${shown(one.value)} now: `}
+            {one.predicted.quantity.replaceAll("_", " ")} was {format.amount(one.predicted.before, one.predicted.unit)}, was to become{" "}
+            {format.amount(one.predicted.after, one.predicted.unit)}, became <b>{format.amount(one.actual, one.predicted.unit)}</b>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
 }
 
-function Apply({ jobId }: { jobId: string }) {
-  const [state, setState] = useState<{ applied?: string; problem?: Problem; isBusy: boolean }>({ isBusy: false });
-  const apply = async (): Promise<void> => {
-    setState({ isBusy: true });
-    try {
-      const answer = await send<Applied>("POST", `/api/jobs/${encodeURIComponent(jobId)}/apply`, {});
-      setState({ isBusy: false, applied: answer.text ?? JSON.stringify(answer.config ?? answer, null, 2) });
-    } catch (problem) {
-      setState({ isBusy: false, problem: problem instanceof Problem ? problem : new Problem(0, String(problem)) });
-    }
-  };
+function StoodOut({ report: { findings, recommendations } }: { report: Report }) {
+  if (findings.length === 0) return null;
   return (
-    <div class="apply">
-      <button type="button" class="main" disabled={state.isBusy} onClick={() => void apply()}>
-        Apply Recommended Settings
-      </button>
-      {state.problem && <Failed problem={state.problem} />}
-      {state.applied !== undefined && (
-        <>
-          <p class="muted">The next job's config; nothing was started.</p>
-          <textarea
-            aria-label="config of the next job"
-            rows={14}
-            value={state.applied}
-            onInput={(event) => setState({ ...state, applied: event.currentTarget.value })}
-          />
-          <p>
-            <button type="button" onClick={() => void navigator.clipboard?.writeText(state.applied ?? "")}>
-              Copy
-            </button>{" "}
-            <button type="button" onClick={() => save("config.json", new Blob([state.applied ?? ""]))}>
-              Download
-            </button>
-          </p>
-        </>
-      )}
-    </div>
+    <details class="advised" open={recommendations.length === 0}>
+      <summary>
+        {findings.length} thing{findings.length === 1 ? "" : "s"} stood out
+      </summary>
+      <ul class="evidence">
+        {findings.map((one, place) => (
+          <li key={place}>
+            <span class={`badge ${one.severity}`}>{one.severity}</span> {sentence(one.sentence)}
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }

@@ -1,77 +1,206 @@
-// What happened and what to change, at a glance.
+// What happened and what to change, at a glance: health, verdict with its evidence, the figures that matter, advice.
 import * as format from "../format.ts";
 import type { Loaded } from "../load.ts";
 import { Advice } from "../parts/advice.tsx";
-import { Failed, Health, sentence, Skeleton } from "../parts/bits.tsx";
+import { Failed, Health, sentence } from "../parts/bits.tsx";
 import type { Report, RunShown } from "../types.ts";
+import { Fact } from "./fact.tsx";
+import type { Context } from "./types.ts";
 
-export function Summary({ run, report, isLive }: { run: RunShown; report: Loaded<Report>; isLive: boolean }) {
+const SHOWN_EVIDENCE = 3;
+/** Shares of the limit from which memory is called tight, as the zones of the chart are. */
+const TIGHT = 0.85;
+const FULL = 0.95;
+
+interface Props {
+  run: RunShown;
+  report: Loaded<Report>;
+  context: Context | undefined;
+  isLive: boolean;
+}
+
+export function Summary({ run, report, context, isLive }: Props) {
   return (
-    <section class="panel" aria-label="Summary">
+    <section class="panel summary" aria-label="Summary">
       <div class="title">
         <h2>Performance Analysis</h2>
         {report.data && <Health value={report.data.health} />}
       </div>
-      {report.data ? <VerdictTold report={report.data} isLive={isLive} /> : report.problem ? <Failed problem={report.problem} /> : <Skeleton />}
-      <Figures run={run} errors={report.data?.log_errors.length} />
-      {report.data && <Advice report={report.data} jobId={run.job_id ?? run.run_id} />}
+      {report.data ? (
+        <VerdictTold report={report.data} isLive={isLive} />
+      ) : report.problem ? (
+        <Failed problem={report.problem} again={report.again} />
+      ) : (
+        <div class="skeleton verdict" aria-hidden="true">
+          <span />
+          <span />
+        </div>
+      )}
+      <Figures run={run} report={report.data} context={context} />
+      {report.data && <Advice run={run} report={report.data} context={context} />}
     </section>
   );
 }
 
 function VerdictTold({ report, isLive }: { report: Report; isLive: boolean }) {
   const { verdict } = report;
+  const [first, rest] = [verdict.evidence.slice(0, SHOWN_EVIDENCE), verdict.evidence.slice(SHOWN_EVIDENCE)];
+  const isPlain = isLive || verdict.cause === "completed";
   return (
     <div class="verdict">
       <p>
         <b>{sentence(verdict.sentence)}</b>{" "}
-        {!isLive && verdict.cause !== "completed" && <span class="muted">{verdict.cause}, {format.percent(verdict.confidence * 100)} sure</span>}
+        {!isPlain && (
+          <span class="muted">
+            {verdict.cause}, {format.percent(verdict.confidence * 100)} sure
+          </span>
+        )}
       </p>
-      {verdict.evidence.length > 0 && (
+      {first.length > 0 && !isLive && (
         <ul class="evidence">
-          {verdict.evidence.slice(0, 5).map((one, place) => (
-            <li key={place}>
-              {sentence(one.sentence)} {one.source && <code>{one.source}</code>}
-              {one.quote && <blockquote>{one.quote}</blockquote>}
-            </li>
+          {first.map((one, place) => (
+            <Fact key={place} fact={one} />
           ))}
         </ul>
+      )}
+      {rest.length > 0 && (
+        <details>
+          <summary>{rest.length} more</summary>
+          <ul class="evidence">
+            {rest.map((one, place) => (
+              <Fact key={place} fact={one} />
+            ))}
+          </ul>
+        </details>
       )}
     </div>
   );
 }
 
-function Figures({ run, errors }: { run: RunShown; errors: number | undefined }) {
-  const figures: { title: string; value: string; note?: string | undefined }[] = [];
-  const head = run.headline ?? {};
-  const memory = head["memory_peak_bytes"];
-  if (memory) figures.push({ title: "Peak memory", ...against(memory.value, run.limits?.memory_bytes), note: memory.keys.join(", ") });
-  if (run.wall_seconds !== undefined) figures.push({ title: "Duration", value: format.seconds(run.wall_seconds) });
-  const cpu = head["cpu_seconds"];
-  if (cpu) {
-    const used = run.wall_seconds ? `${format.digits(cpu.value / run.wall_seconds)} cores on average` : undefined;
-    figures.push({ title: "CPU time", value: format.seconds(cpu.value), note: used });
-  }
-  const gpu = head["gpu_util_percent"];
-  if (gpu) figures.push({ title: "GPU", value: format.percent(gpu.value), note: gpu.keys.join(", ") });
-  const ending = run.signal ?? run.exit_code;
-  if (ending !== undefined) figures.push({ title: "Exit", value: String(ending) });
-  if (errors !== undefined) figures.push({ title: "Errors in the output", value: String(errors) });
-  if (run.steps?.last_step !== undefined) figures.push({ title: "Last step", value: run.steps.last_step.toLocaleString("en") });
+interface Figure {
+  title: string;
+  value: string;
+  note?: string | undefined;
+  about?: string | undefined;
+  tone?: string | undefined;
+  share?: number | undefined;
+  open?: () => void;
+}
+
+function Figures({ run, report, context }: { run: RunShown; report: Report | undefined; context: Context | undefined }) {
+  const figures = [memory(run, context), duration(run), ending(run, context), errors(report), cpu(run), gpu(run), steps(run), energy(run)];
   return (
     <div class="figures">
-      {figures.map((one) => (
-        <div class="figure" key={one.title}>
-          <span class="muted">{one.title}</span>
-          <b>{one.value}</b>
-          {one.note && <span class="muted">{one.note}</span>}
-        </div>
-      ))}
+      {figures.map((one) => one && <FigureShown key={one.title} {...one} />)}
     </div>
   );
 }
 
-function against(value: number, limit: number | undefined): { value: string } {
-  if (limit === undefined) return { value: format.bytes(value) };
-  return { value: `${format.bytes(value)} / ${format.bytes(limit)} (${Math.round((100 * value) / limit)} %)` };
+function FigureShown({ title, value, note, about, tone, share, open }: Figure) {
+  return (
+    <div class="figure" title={about}>
+      <span class="muted">{title}</span>
+      <b class={tone}>{open ? <button type="button" class="link" onClick={open}>{value}</button> : value}</b>
+      {share !== undefined && (
+        <span class={`meter ${toneOf(share) ?? ""}`}>
+          <i style={{ width: `${Math.min(100, 100 * share)}%` }} />
+        </span>
+      )}
+      {note && <span class="muted">{note}</span>}
+    </div>
+  );
+}
+
+function toneOf(share: number): "critical" | "warning" | undefined {
+  return share >= FULL ? "critical" : share >= TIGHT ? "warning" : undefined;
+}
+
+function memory(run: RunShown, context: Context | undefined): Figure | undefined {
+  const peak = run.headline?.["memory_peak_bytes"];
+  if (!peak) return { title: "Peak memory", value: "not measured" };
+  const limit = run.limits?.memory_bytes;
+  const about = `by ${peak.keys.join(" and ")}${peak.exact ? "" : ", at least"}`;
+  if (limit === undefined) return { title: "Peak memory", value: format.bytes(peak.value), about };
+  const source = context?.limits?.memory_source;
+  return {
+    title: "Peak memory",
+    value: `${format.bytes(peak.value)} / ${format.bytes(limit)} (${Math.round((100 * peak.value) / limit)} %)`,
+    note: source === undefined ? "of its limit" : source === "host" ? "of the machine's" : `of its limit, by ${source}`,
+    about,
+    tone: toneOf(peak.value / limit),
+    share: peak.value / limit,
+  };
+}
+
+function duration(run: RunShown): Figure | undefined {
+  if (run.wall_seconds === undefined) return undefined;
+  const ended = format.epoch(run.ended_at);
+  return { title: "Duration", value: format.seconds(run.wall_seconds), note: ended && `until ${format.moment(ended).slice(11)}` || undefined };
+}
+
+function ending(run: RunShown, context: Context | undefined): Figure | undefined {
+  const code = run.exit_code;
+  if (code === undefined && run.signal === undefined) return undefined;
+  const by = context?.ended_by;
+  return {
+    title: "Exit",
+    value: run.signal ?? String(code),
+    note: by ? `ended by ${by}` : run.signal && code !== undefined ? `code ${code}` : undefined,
+    tone: code === 0 ? undefined : "critical",
+  };
+}
+
+function errors(report: Report | undefined): Figure | undefined {
+  if (!report) return { title: "Errors", value: "…" };
+  const found = report.log_errors;
+  const count = found.reduce((sum, one) => sum + (one.level === "warning" ? 0 : one.count), 0);
+  const warnings = found.reduce((sum, one) => sum + (one.level === "warning" ? one.count : 0), 0);
+  const figure: Figure = {
+    title: "Errors",
+    value: count.toLocaleString("en"),
+    note: warnings ? `${warnings.toLocaleString("en")} warning${warnings === 1 ? "" : "s"}` : "in the output",
+    tone: count ? "critical" : undefined,
+  };
+  return found.length ? { ...figure, open: showOutput } : figure;
+}
+
+function showOutput(): void {
+  document.querySelector('[aria-label="Output"]')?.scrollIntoView({ behavior: "smooth" });
+}
+
+function cpu(run: RunShown): Figure | undefined {
+  const used = run.headline?.["cpu_seconds"];
+  if (!used) return undefined;
+  const [cores, most] = [run.wall_seconds ? used.value / run.wall_seconds : undefined, run.limits?.cpus];
+  const of = most === undefined ? "cores" : `of ${format.digits(most)} cores`;
+  return {
+    title: "CPU time",
+    value: format.seconds(used.value),
+    note: cores === undefined ? undefined : `${format.digits(cores)} ${of} on average`,
+    about: `by ${used.keys.join(" and ")}`,
+  };
+}
+
+function gpu(run: RunShown): Figure | undefined {
+  const [util, held] = [run.headline?.["gpu_util_percent"], run.headline?.["gpu_memory_peak_bytes"]];
+  if (!util && !held) return undefined;
+  return {
+    title: "GPU",
+    value: util ? format.percent(util.value) : format.bytes(held?.value ?? 0),
+    note: util && held ? `${format.bytes(held.value)} at its largest` : undefined,
+    about: `by ${(util ?? held)?.keys.join(" and ")}`,
+  };
+}
+
+function steps(run: RunShown): Figure | undefined {
+  const last = run.steps?.last_step;
+  if (last === undefined) return undefined;
+  const rate = run.steps?.steps_per_second;
+  return { title: "Last step", value: last.toLocaleString("en"), note: rate === undefined ? undefined : `${format.digits(rate)} steps a second` };
+}
+
+function energy(run: RunShown): Figure | undefined {
+  const used = run.headline?.["energy_joules"];
+  if (!used) return undefined;
+  return { title: "Energy", value: `${format.digits(used.value / 3.6e6)} kWh`, about: `by ${used.keys.join(" and ")}` };
 }
