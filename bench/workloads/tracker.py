@@ -8,6 +8,7 @@ Measurements: `startup` (import and init, memory added after 100 steps), `burst`
 CPU of a call is that of the calling thread, less what reading that clock twice costs.
 """
 
+import itertools
 import json
 import os
 import random
@@ -161,21 +162,28 @@ def burst(tool: str, count: int, folder: Path) -> dict[str, float]:
 
 
 class Work:
-    """A step of a training loop: about 5 ms of CPU over a few megabytes, so that caches are cold after it."""
+    """A step of a training loop: 5 ms of CPU over a few megabytes, so that caches are cold after it."""
+
+    PIECE = 1_000
 
     def __init__(self) -> None:
-        self._left = [float(number) for number in range(40_000)]
-        self._right = [number * 0.5 for number in range(40_000)]
-        self._repeats = 1
-        began = time.thread_time()
-        for _ in range(10):
-            self()
-        self._repeats = max(1, round(0.005 / ((time.thread_time() - began) / 10)))
+        left = [float(number) for number in range(40_000)]
+        right = [number * 0.5 for number in range(40_000)]
+        places = range(0, len(left), self.PIECE)
+        pieces = [(left[at : at + self.PIECE], right[at : at + self.PIECE]) for at in places]
+        self._pieces = itertools.cycle(pieces)
+        self._count = len(pieces)
+        # twice: the first time the processor may not be at its speed yet
+        for _ in range(2):
+            began = time.thread_time()
+            for _ in range(20):
+                self()
+            self._count = max(1, round(self._count * 0.005 / ((time.thread_time() - began) / 20)))
 
     def __call__(self) -> float:
         total = 0.0
-        for _ in range(self._repeats):
-            for one, other in zip(self._left, self._right, strict=True):
+        for left, right in itertools.islice(self._pieces, self._count):
+            for one, other in zip(left, right, strict=True):
                 total += one * other
         return total
 

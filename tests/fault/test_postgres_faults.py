@@ -169,8 +169,12 @@ def test_many_writers_add_runs_of_their_own_at_once() -> None:
     with servers.database() as url:
         store = postgres.open_store(url)
         names = [f"run{number}" for number in range(8)]
+
+        def index(name: str) -> int:
+            return sum(store.append(piece(name, at)) for at in range(0, 300, PIECE))
+
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda name: Keeper(store).write_until(name, 300), names))
+            assert list(pool.map(index, names)) == [300 // PIECE] * 8
         assert store.run_ids() == set(names)
         expected = list(range(300))
         for name in names:
