@@ -295,6 +295,14 @@ def test_rules_and_silences_on_the_command_line(tmp_path: Path, receiver: receiv
     assert left.text == "no silence holds\n"
 
 
+def test_a_list_says_that_the_rules_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "alerts.toml").write_text("[rules\n")
+    listed = commands.jobmeter(tmp_path, "alerts")
+    assert listed.code == 0
+    assert listed.text.startswith("no alerts\nnot watched for: ")
+    assert "alerts.toml is not valid TOML" in listed.text
+
+
 def test_what_cannot_be_asked_for(tmp_path: Path) -> None:
     refused = {
         "test": "no channel is set up",

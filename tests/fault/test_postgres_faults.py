@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from jobmeter.model.steps import Step
 from jobmeter.model.view import Event, Window
 from jobmeter.stores import Batch, Position, Store, postgres
 from support import postgres as servers
+from support.server import serving
 
 USAGE, STEPS = "usage.jsonl", "steps.jsonl"
 PIECE = 10
@@ -145,6 +147,22 @@ def test_a_store_answers_again_after_its_server_was_restarted(server: servers.Se
     with store.writing(5.0):
         assert store.append(piece("a", PIECE))
     store.close()
+
+
+def test_a_server_with_nothing_to_do_says_that_its_database_is_away(
+    server: servers.Server, tmp_path: Path
+) -> None:
+    server.execute("CREATE DATABASE jobs")
+    with serving(tmp_path, env={"JOBMETER_DATABASE": server.url("jobs")}) as served:
+
+        def is_told(status: str) -> bool:
+            return bool(served.client.get("/health").json()["status"] == status)
+
+        servers.wait_for(lambda: is_told("ok"))
+        server.stop()
+        servers.wait_for(lambda: is_told("degraded"))
+        server.start()
+        servers.wait_for(lambda: is_told("ok"))
 
 
 def test_two_servers_that_index_one_run_at_once_add_every_byte_once() -> None:

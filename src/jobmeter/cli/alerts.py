@@ -87,9 +87,18 @@ def _list(args: argparse.Namespace, home: str) -> int:
         out.write(line)
     for message in _records(told["undelivered"]):
         out.write(_undelivered(message))
-    for trouble in alerting.troubles(home):
+    for trouble in sorted({*alerting.troubles(home), *_refused_settings(home)}):
         out.write(text.clean(f"not watched for: {trouble}"))
     return 0
+
+
+def _refused_settings(home: str) -> list[str]:
+    """Say why the rules that hold here cannot be read: what is listed was found by those of before."""
+    try:
+        alerting.load(home, homes.working_directory())
+    except UsageError as error:
+        return [str(error)]
+    return []
 
 
 def _undelivered(message: dict[str, object]) -> str:

@@ -242,7 +242,7 @@ class Keeper:
         # readers that hold the old file may complain for a while after it was set aside
         if found is not None and time.monotonic() - self._mended_at > _MENDED_SECONDS:
             raise found
-        store = opened.ask(lambda store: store)
+        store = opened.ask(index.answering)
         seen = self._watch.look(time.time())
         known = self._known
         known.gone.update(dict.fromkeys(seen.gone))
