@@ -1,6 +1,7 @@
 // One run: what happened, why, what to change, then the graphs and the output behind it. A thin list of panels.
 import "../style/run.css";
 import { useEffect } from "preact/hooks";
+import { isSaved } from "../api.ts";
 import { throttle, useLoaded } from "../load.ts";
 import { Empty, Failed } from "../parts/bits.tsx";
 import { Output } from "../parts/output.tsx";
@@ -23,17 +24,20 @@ import type { Report, RunShown, RunsPage } from "../types.ts";
 
 const LIVE = new Set(["queued", "running", "paused"]);
 
+/** How the recorder names a run. */
+const RUN_ID = /^\d{8}T\d{6}Z-[0-9a-f]+$/;
+
 /** The page of a run, or of a job by its id or name: then of its newest run. */
 export function Run({ id }: { id: string }) {
-  const run = useLoaded<RunShown>(`/api/v1/runs/${encodeURIComponent(id)}`);
-  const isUnknown = run.problem?.status === 404 && !run.data;
-  const named = useLoaded<RunsPage>(isUnknown ? "/api/v1/runs" : null, { q: `job_id=${quoted(id)} or name=${quoted(id)}`, limit: 1, fields: "run_id" });
-  const found = named.data?.runs[0]?.run_id;
+  const isPlain = isSaved() || RUN_ID.test(id);
+  const [q, fields] = [["id", "job_id", "name"].map((field) => `${field}=${quoted(id)}`).join(" or "), "run_id"];
+  const named = useLoaded<RunsPage>(isPlain ? null : "/api/v1/runs", { q, fields, limit: 20 });
+  const found = isPlain ? id : (named.data?.runs.find((one) => one.run_id === id) ?? named.data?.runs[0])?.run_id;
+  const run = useLoaded<RunShown>(found === undefined ? null : `/api/v1/runs/${encodeURIComponent(found)}`);
   if (run.data) return <Panels run={run.data} again={run.again} />;
-  if (found !== undefined && found !== id) return <Run id={found} key={found} />;
-  if (isUnknown && named.data) return <Unknown id={id} />;
-  const problem = isUnknown ? named.problem : run.problem;
-  return problem ? <Failed problem={problem} again={run.again} /> : <Waiting />;
+  if (run.problem?.status === 404 || (named.data && found === undefined)) return <Unknown id={id} />;
+  const problem = run.problem ?? named.problem;
+  return problem ? <Failed problem={problem} again={run.problem ? run.again : named.again} /> : <Waiting />;
 }
 
 function quoted(text: string): string {
@@ -76,14 +80,18 @@ function Panels({ run, again }: { run: RunShown; again: () => void }) {
       <Charts run={run} report={report.data} />
       <Output id={run.run_id} isLive={isLive} errors={report.data?.log_errors ?? []} />
       <div class="panels">
-        <Events run={run} report={report.data} />
-        {hasRanks(run) && <Ranks run={run} at={at} />}
-        <Usage run={run} at={at} />
-        {run.steps && <Steps run={run} at={at} />}
-        <Config context={context.data} />
-        <Environment run={run} context={context.data} />
-        <Provenance context={context.data} />
-        <People run={run} again={again} />
+        <div>
+          <Events run={run} report={report.data} />
+          {hasRanks(run) && <Ranks run={run} at={at} />}
+          <Usage run={run} at={at} />
+          {run.steps && <Steps run={run} at={at} />}
+        </div>
+        <div>
+          <People run={run} again={again} />
+          <Config context={context.data} />
+          <Environment run={run} context={context.data} />
+          <Provenance context={context.data} />
+        </div>
       </div>
     </>
   );

@@ -71,6 +71,6 @@ export function Skeleton({ lines = 3 }: { lines?: number }) {
 }
 
 export function sentence(text: string): string {
-  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  const first = /^[a-z]+(?=[\s,.:;]|$)/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   return /[.!?]$/.test(first) ? first : `${first}.`;
 }

@@ -1,6 +1,6 @@
 // What people say of a run: its name, tags and notes, and that it may go; deleting can be undone.
 import { useState } from "preact/hooks";
-import { Problem, send } from "../api.ts";
+import { isSaved, Problem, send } from "../api.ts";
 import { go } from "../router.ts";
 import type { Run } from "../types.ts";
 import { tell } from "./overlays.tsx";
@@ -34,24 +34,29 @@ export async function remove(ids: readonly string[], then: () => void): Promise<
 }
 
 export function People({ run, again }: { run: Run; again: () => void }) {
-  const [note, setNote] = useState("");
-  const [tag, setTag] = useState("");
-  const addTag = (): void => {
-    const [key, ...rest] = tag.split("=");
-    if (!key?.trim()) return;
-    setTag("");
-    void change(run.run_id, { tags: { [key.trim()]: rest.join("=").trim() } }, again);
-  };
   return (
     <section class="panel" aria-label="Notes and tags">
       <h2>Notes and tags</h2>
       {(run.notes ?? []).map((one, place) => (
-        <p key={place}>{one}</p>
+        <p class="note" key={place}>
+          {one}
+        </p>
       ))}
-      <p class="tags">
-        {Object.entries(run.tags ?? {}).map(([key, value]) => (
-          <span class="badge" key={key}>
-            {value ? `${key}=${value}` : key}
+      <Tags run={run} again={again} />
+      {!isSaved() && <Add run={run} again={again} />}
+    </section>
+  );
+}
+
+function Tags({ run, again }: { run: Run; again: () => void }) {
+  const tags = Object.entries(run.tags ?? {});
+  if (tags.length === 0) return null;
+  return (
+    <p class="tags">
+      {tags.map(([key, value]) => (
+        <span class="badge" key={key}>
+          {value ? `${key}=${value}` : key}
+          {!isSaved() && (
             <button
               type="button"
               class="quiet"
@@ -60,25 +65,53 @@ export function People({ run, again }: { run: Run; again: () => void }) {
             >
               ×
             </button>
-          </span>
-        ))}
-      </p>
-      <form
-        class="search"
-        onSubmit={(event) => {
+          )}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+function Add({ run, again }: { run: Run; again: () => void }) {
+  const [note, setNote] = useState("");
+  const [tag, setTag] = useState("");
+  const add = async (): Promise<void> => {
+    const [key = "", ...rest] = tag.split("=");
+    const tags = key.trim() ? { tags: { [key.trim()]: rest.join("=").trim() } } : {};
+    const told = note.trim() ? { note: note.trim() } : {};
+    if (!key.trim() && !note.trim()) return;
+    await change(run.run_id, { ...tags, ...told }, () => {
+      setNote("");
+      setTag("");
+      again();
+    });
+  };
+  return (
+    <form
+      class="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void add();
+      }}
+    >
+      <textarea
+        aria-label="Note"
+        placeholder="Add a note"
+        rows={1}
+        value={note}
+        onInput={(event) => setNote(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || event.shiftKey) return;
           event.preventDefault();
-          if (tag.trim()) addTag();
-          if (note.trim()) void change(run.run_id, { note: note.trim() }, again).then(() => setNote(""));
+          void add();
         }}
-      >
-        <input aria-label="Note" placeholder="Add a note" value={note} onInput={(event) => setNote(event.currentTarget.value)} />
-        <input aria-label="Tag" placeholder="key=value" value={tag} onInput={(event) => setTag(event.currentTarget.value)} />
-        <button type="submit">Add</button>
-        <span class="grow" />
-        <button type="button" class="quiet" onClick={() => void remove([run.run_id], () => go("/"))}>
-          Delete
-        </button>
-      </form>
-    </section>
+      />
+      <input aria-label="Tag" placeholder="key=value" value={tag} onInput={(event) => setTag(event.currentTarget.value)} />
+      <button type="submit">Add</button>
+      <span class="grow" />
+      <button type="button" class="quiet" onClick={() => void remove([run.run_id], () => go("/"))}>
+        Delete the run
+      </button>
+    </form>
   );
 }

@@ -2,7 +2,7 @@
 // written or started on the server.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isSaved, Problem, send } from "../api.ts";
-import { Command, Failed, sentence, Skeleton } from "../parts/bits.tsx";
+import { Command, Failed, Skeleton } from "../parts/bits.tsx";
 import { tell } from "../parts/overlays.tsx";
 import type { Recommendation } from "../types.ts";
 import { canSave, download, saveAs } from "./files.ts";
@@ -42,7 +42,8 @@ function NewJob({ jobId, advice, context, close }: Props & { close: () => void }
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [chosen, setChosen] = useState<Chosen>();
   const only = rules.filter((rule) => !left.has(rule));
-  const made = useApplied(jobId, only, chosen);
+  const isKnown = chosen !== undefined || context?.config !== undefined;
+  const made = useApplied(jobId, isKnown ? only : [], chosen);
   const name = chosen?.name ?? "config.json";
   const toggle = (rule: string): void => setLeft((before) => (before.has(rule) ? new Set([...before].filter((one) => one !== rule)) : new Set([...before, rule])));
   return (
@@ -55,7 +56,16 @@ function NewJob({ jobId, advice, context, close }: Props & { close: () => void }
         </button>
       </div>
       {!isSaved() && <Which advice={advice} left={left} toggle={toggle} />}
-      {made.problem ? <Unrecorded problem={made.problem} /> : made.applied ? <Made applied={made.applied} name={name} advice={advice} /> : <Skeleton lines={8} />}
+      {context && !isKnown ? (
+        <Unrecorded isOnCommand={context.again_advised !== undefined} />
+      ) : made.problem ? (
+        <Failed problem={made.problem} />
+      ) : made.applied ? (
+        <Made applied={made.applied} name={name} advice={advice} />
+      ) : (
+        only.length > 0 && <Skeleton lines={8} />
+      )}
+      {only.length === 0 && <p class="muted">Nothing is taken over.</p>}
       {!isSaved() && <Own choose={setChosen} />}
       <Run context={context} />
     </dialog>
@@ -67,10 +77,8 @@ function useApplied(jobId: string, only: readonly string[], chosen: Chosen | und
   const key = JSON.stringify([jobId, only, chosen]);
   useEffect(() => {
     let isOld = false;
-    if (only.length === 0) {
-      setState({ problem: new Problem(0, "no advice is chosen") });
-      return;
-    }
+    setState({});
+    if (only.length === 0) return;
     const sent = chosen && { config: chosen.text, format: chosen.format };
     send<Applied>("POST", `/api/jobs/${encodeURIComponent(jobId)}/apply`, { ...sent, only }).then(
       (applied) => isOld || setState({ applied }),
@@ -96,10 +104,14 @@ function Which({ advice, left, toggle }: { advice: readonly Recommendation[]; le
   );
 }
 
-/** No config is known: what there is to do about it, instead of an error. */
-function Unrecorded({ problem }: { problem: Problem }) {
-  if (problem.status !== 400) return <Failed problem={problem} />;
-  return <p class="muted">{sentence(problem.message)} Choose the file it was started with, and the advice is put into that.</p>;
+/** No config is known: what there is to do about it. */
+function Unrecorded({ isOnCommand }: { isOnCommand: boolean }) {
+  return (
+    <p class="muted">
+      {isOnCommand && "The command below has the advice on it. "}
+      No config was recorded with this run: choose the file it was started with, and the advice is put into that.
+    </p>
+  );
 }
 
 function Made({ applied, name, advice }: { applied: Applied; name: string; advice: readonly Recommendation[] }) {
@@ -120,7 +132,7 @@ function Made({ applied, name, advice }: { applied: Applied; name: string; advic
       <ByHand applied={applied} advice={advice} />
       <label class="wide">
         Config of the new job
-        <textarea rows={Math.min(18, text.split("\n").length + 1)} spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        <textarea rows={Math.min(14, text.split("\n").length + 1)} spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} />
       </label>
       <p class="buttons">
         <button type="button" onClick={() => void navigator.clipboard.writeText(text).then(() => tell({ text: "Copied" }))}>

@@ -65,7 +65,7 @@ export function Facts({ rows, label }: { rows: readonly [string, string][]; labe
           <input type="search" aria-label={label} placeholder={label} value={words} onInput={(event) => setWords(event.currentTarget.value)} />
         </p>
       )}
-      <dl class="facts long" tabIndex={0}>
+      <dl class={`facts long ${rows.length >= FILTERED_FROM ? "many" : ""}`} {...(rows.length >= FILTERED_FROM ? { tabIndex: 0 } : {})}>
         {shown.map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>

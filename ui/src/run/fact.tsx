@@ -15,7 +15,7 @@ export function Fact({ fact }: { fact: Evidence }) {
           {format.moment(at).slice(11)}
         </button>
       )}
-      {fact.quote && <blockquote>{fact.quote}</blockquote>}
+      {fact.quote && <blockquote title={fact.quote}>{fact.quote}</blockquote>}
     </li>
   );
 }

@@ -16,7 +16,7 @@ const optional = <T,>(value: T | undefined, show: (value: T) => string): string 
 
 const COLUMNS: readonly Column[] = [
   { title: "Last step", show: (rank) => optional(rank.last_step, (step) => step.toLocaleString("en")) },
-  { title: "Behind", about: "steps behind the foremost rank", show: (rank) => optional(rank.behind, (steps) => steps.toLocaleString("en")) },
+  { title: "Behind", about: "steps behind the foremost rank", show: (rank) => (rank.behind ? rank.behind.toLocaleString("en") : undefined) },
   { title: "A step", about: "the middle of what its steps took", show: (rank) => optional(rank.step_seconds, format.seconds) },
   { title: "Against all", about: "its time a step against the middle of all ranks", show: (rank) => optional(rank.relative, (times) => `${times.toFixed(2)} ×`) },
   { title: "Slowest in", about: "share of the steps in which it was the slowest", show: (rank) => optional(rank.slowest_share, (share) => format.percent(share * 100)) },
@@ -57,26 +57,22 @@ function Table({ found, own }: { found: Found; own: string }) {
                   {column.title}
                 </th>
               ))}
-              <th>
-                <span class="unseen">Marks</span>
-              </th>
             </tr>
           </thead>
           <tbody>
             {found.ranks.map((rank) => (
               <tr key={rank.rank} class={rank.straggler ? "marked" : ""}>
                 <td class="number">{rank.run_id === own ? rank.rank : <a href={`/jobs/${encodeURIComponent(rank.run_id)}`}>{rank.rank}</a>}</td>
-                <td>{rank.host ?? ""}</td>
+                <td class="marks">
+                  {rank.host ?? ""} {rank.straggler && <span class="badge warning">straggler</span>}
+                  {rank.rank === heaviest && <span class="badge">most memory</span>}
+                  {rank.status !== "completed" && <StatusBadge status={rank.status} />}
+                </td>
                 {columns.map((column) => (
                   <td key={column.title} class="number">
                     {column.show(rank) ?? ""}
                   </td>
                 ))}
-                <td class="marks">
-                  {rank.straggler && <span class="badge warning">straggler</span>}
-                  {rank.rank === heaviest && <span class="badge">most memory</span>}
-                  {rank.status !== "completed" && <StatusBadge status={rank.status} />}
-                </td>
               </tr>
             ))}
           </tbody>

@@ -124,7 +124,7 @@ function memory(run: RunShown, context: Context | undefined): Figure | undefined
   const source = context?.limits?.memory_source;
   return {
     title: "Peak memory",
-    value: `${format.bytes(peak.value)} / ${format.bytes(limit)} (${Math.round((100 * peak.value) / limit)} %)`,
+    value: `${format.bytes(peak.value)} / ${format.bytes(limit)} (${share(peak.value / limit)})`,
     note: source === undefined ? "of its limit" : source === "host" ? "of the machine's" : `of its limit, by ${source}`,
     about,
     tone: toneOf(peak.value / limit),
@@ -132,10 +132,14 @@ function memory(run: RunShown, context: Context | undefined): Figure | undefined
   };
 }
 
+function share(part: number): string {
+  return part > 0 && part < 0.005 ? "under 1 %" : `${Math.round(100 * part)} %`;
+}
+
 function duration(run: RunShown): Figure | undefined {
   if (run.wall_seconds === undefined) return undefined;
   const ended = format.epoch(run.ended_at);
-  return { title: "Duration", value: format.seconds(run.wall_seconds), note: ended && `until ${format.moment(ended).slice(11)}` || undefined };
+  return { title: "Duration", value: format.seconds(run.wall_seconds), note: ended === undefined ? undefined : `until ${format.moment(ended).slice(11)}` };
 }
 
 function ending(run: RunShown, context: Context | undefined): Figure | undefined {
