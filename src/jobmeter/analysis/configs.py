@@ -27,6 +27,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         *("gradient_checkpointing", "activation_checkpointing", "grad_checkpointing", "use_checkpoint"),
         *("enable_gradient_checkpointing", "recompute_activations"),
     ),
+    "learning_rate": ("learning_rate", "lr", "base_lr", "max_lr", "peak_lr"),
     "num_workers": (
         *("dataloader_num_workers", "num_workers", "num_data_workers", "n_workers", "data_workers"),
         *("workers_per_gpu", "dataloader_workers", "workers", "max_data_loader_n_workers"),

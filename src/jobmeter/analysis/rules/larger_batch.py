@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from jobmeter.analysis import advice, configs, fits, rooms
 from jobmeter.analysis.case import Case
 from jobmeter.analysis.fits import Estimate
-from jobmeter.model.report import Evidence, Recommendation, Severity
+from jobmeter.model.report import Cause, Evidence, Recommendation, Severity
 from jobmeter.model.run import Status
 
 _WORTH_IT = 1.25
@@ -22,6 +22,8 @@ def advise(case: Case) -> Iterable[Recommendation]:
         return
     if run.status is not Status.COMPLETED or rooms.ran_out(case.view):
         return
+    if case.verdict.cause is not Cause.COMPLETED:
+        return  # a training whose loss is NaN has other worries than its speed
     line = fits.by_batch(case.view, room.quantity)
     larger = _larger(line, room, batch)
     if larger < _WORTH_IT * batch:

@@ -179,3 +179,60 @@ def test_events_of_other_kinds_are_no_checkpoints() -> None:
 @pytest.mark.parametrize("rule", ["disk_full", "open_files", "nccl_timeout"])
 def test_rules_on_failures_are_silent_after_others(rule: str) -> None:
     assert advised(rule, failed(Cause.EXCEPTION, error("exception"))) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "command", "action"),
+    [
+        (
+            "No module named 'flash_attn'",
+            ("/venv/bin/python3.11", "a.py"),
+            "Run /venv/bin/python3.11 -m pip install flash-attn",
+        ),
+        ("No module named 'cv2'", ("make",), "Run python -m pip install opencv-python"),
+        ("No module named 'sklearn.svm'", (), "Run python -m pip install scikit-learn"),
+        (
+            "cannot import name 'LlamaModel' from 'transformers' (/x.py)",
+            ("python", "a.py"),
+            "Run python -m pip install --upgrade transformers",
+        ),
+    ],
+)
+def test_a_module_that_is_missing_is_to_be_installed_where_the_job_looks(
+    message: str, command: tuple[str, ...], action: str
+) -> None:
+    told = dataclasses.replace(error("import_error"), message=message)
+    advice = only("missing_module", failed(Cause.IMPORT_ERROR, told, command=command, exit_code=1))
+    assert (advice.action, advice.severity) == (action, Severity.CRITICAL)
+    assert advice.evidence
+
+
+def test_what_else_is_missing_has_no_package() -> None:
+    library = dataclasses.replace(
+        error("import_error"), message="libcudart.so.12: cannot open shared object file"
+    )
+    assert advised("missing_module", failed(Cause.IMPORT_ERROR, library)) == []
+    assert advised("missing_module", failed(Cause.IMPORT_ERROR)) == []
+    module = dataclasses.replace(error("import_error"), message="No module named 'x'")
+    assert advised("missing_module", failed(Cause.EXCEPTION, module)) == []
+
+
+@pytest.mark.parametrize("cause", [Cause.NAN_LOSS, Cause.DIVERGED])
+def test_a_loss_that_runs_away_wants_a_smaller_learning_rate(cause: Cause) -> None:
+    advice = only("learning_rate", failed(cause, context={"config": {"optimizer": {"lr": 3e-4}}}))
+    assert (advice.config_path, advice.current_value, advice.recommended_value) == (
+        "optimizer.lr",
+        3e-4,
+        3e-5,
+    )
+    assert advice.action == "Set lr: 3e-05, and clip gradients (max_grad_norm: 1.0)"
+    on_command = only("learning_rate", failed(cause, command=("python", "a.py", "--learning-rate", "0.5")))
+    assert (on_command.config_path, on_command.recommended_value) == ("--learning-rate", 0.05)
+
+
+def test_a_learning_rate_that_is_not_known_is_lowered_all_the_same() -> None:
+    for config in ({}, {"lr": "auto"}, {"lr": 0}):
+        advice = only("learning_rate", failed(Cause.NAN_LOSS, context={"config": config}))
+        assert (advice.config_path, advice.recommended_value) == (None, None)
+        assert advice.action == "Try a tenth of it, and clip gradients (max_grad_norm: 1.0)"
+    assert advised("learning_rate", failed(Cause.COMPLETED, context={"config": {"lr": 0.1}})) == []

@@ -369,6 +369,12 @@ def test_a_batch_twice_as_large_is_offered_where_it_surely_fits() -> None:
     assert advised("larger_batch", on_gpu(HALF_GPU, 40)) == []
 
 
+def test_a_training_whose_loss_is_nan_has_other_worries_than_its_batch() -> None:
+    well = on_gpu(cases.gpu_series(30), 30)
+    ill = dataclasses.replace(well, verdict=dataclasses.replace(well.verdict, cause=Cause.NAN_LOSS))
+    assert (len(advised("larger_batch", well)), advised("larger_batch", ill)) == (1, [])
+
+
 def test_a_fit_says_how_far_a_larger_batch_goes() -> None:
     advice = only("larger_batch", on_gpu(HALF_GPU, 40, told={"history": (earlier(4, 30),)}))
     assert advice.recommended_value == 16
