@@ -34,30 +34,53 @@ export function listen(listener: Listener): () => void {
 
 async function follow(): Promise<void> {
   const mine = (running = new AbortController());
-  let wait = 500;
+  let wait = FIRST_WAIT_MILLISECONDS;
+  let isAgain = false;
   while (!mine.signal.aborted) {
     try {
-      await read(mine.signal);
-      wait = 500;
+      await read(mine.signal, isAgain);
+      wait = FIRST_WAIT_MILLISECONDS;
     } catch {
       wait = Math.min(wait * 2, 15_000); // a server that is away is asked less and less often
     }
+    isAgain = true;
     isConnected.value = false;
-    if (!mine.signal.aborted) await new Promise((resolve) => setTimeout(resolve, wait * (0.75 + Math.random() / 2)));
+    if (!mine.signal.aborted) await pause(wait * (0.75 + Math.random() / 2));
   }
 }
 
+const FIRST_WAIT_MILLISECONDS = 500;
 const SILENCE_MILLISECONDS = 45_000;
+const HEARTBEAT_MILLISECONDS = 15_000;
 
-async function read(stop: AbortSignal): Promise<void> {
+/** Ends what is waited for: the next try, or a connection that says nothing any more. */
+let wake: () => void = () => undefined;
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    wake = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
+}
+
+async function read(stop: AbortSignal, isAgain: boolean): Promise<void> {
   const silence = new AbortController();
   let timer = setTimeout(() => silence.abort(), SILENCE_MILLISECONDS);
+  wake = () => {
+    if (Date.now() - heardAt.value > 2 * HEARTBEAT_MILLISECONDS) silence.abort();
+  };
   const answer = await fetch(url("/api/v1/stream", { last_event_id: lastId }), {
     headers: headers({ accept: "text/event-stream" }),
     signal: AbortSignal.any([stop, silence.signal]),
   });
   if (!answer.ok || !answer.body) throw new Error(String(answer.status));
   isConnected.value = true;
+  heardAt.value = Date.now();
+  // what was asked for while nobody answered is asked for again, whatever the server still holds
+  if (isAgain) pass({ kind: "reset", data: {} });
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
@@ -72,6 +95,21 @@ async function read(stop: AbortSignal): Promise<void> {
   }
 }
 
+/** Back from sleep, from a frozen tab or from a dead network: do not wait, and read again what is shown. */
+function woken(): void {
+  if (document.visibilityState === "hidden") return;
+  wake();
+  if (isConnected.value) pass({ kind: "reset", data: {} });
+}
+
+addEventListener("online", woken);
+document.addEventListener("resume", woken);
+document.addEventListener("visibilitychange", woken);
+
+function pass(event: Live): void {
+  for (const listener of [...listeners]) listener(event);
+}
+
 function tell(block: string): void {
   let kind = "message";
   let data = "";
@@ -81,6 +119,5 @@ function tell(block: string): void {
     else if (line.startsWith("data: ")) data += line.slice(6);
   }
   if (!data) return;
-  const event: Live = { kind, data: JSON.parse(data) as Record<string, unknown> };
-  for (const listener of [...listeners]) listener(event);
+  pass({ kind, data: JSON.parse(data) as Record<string, unknown> });
 }

@@ -199,10 +199,10 @@ export interface LogPage {
 
 export interface Compared {
   runs: string[];
-  metrics: { key: string; values: (number | null)[]; change_percent: (number | null)[]; winner: string | null }[];
+  metrics: { key: string; unit: string; values: (number | null)[]; change_percent: (number | null)[]; winner: string | null }[];
   config: { path: string; values: unknown[] }[];
   environment: { path: string; values: unknown[] }[];
-  phases: { resource: string; runs: Record<string, unknown>[][] }[];
+  phases: { resource: string; runs: { seconds: number; level: number; shown: string }[][] }[];
   loss_at_step: { step: number; values: (number | null)[] }[];
 }
 
@@ -224,6 +224,53 @@ export interface Region {
   trend_percent?: number;
   last_error?: string;
   last_used?: string;
+  cancelled?: number;
+  sampled?: number;
+  recent_outcomes?: Outcome[];
+  regressions?: number;
+}
+
+export type Outcome = "success" | "failure" | "cancelled" | "pending";
+
+export interface BuildPoint {
+  build_id?: string;
+  timestamp?: string;
+  outcome: Outcome;
+  queue_seconds?: number;
+  working_seconds?: number;
+  cost_usd?: number;
+  success_rate?: number;
+  error?: string;
+  spikes?: number;
+  troughs?: number;
+  consistency?: number;
+  change?: "slower" | "faster";
+  change_percent?: number;
+}
+
+export interface Spike {
+  type: "cpu" | "memory";
+  sample_index: number;
+  from_value: number;
+  to_value: number;
+  percent_change: number | null;
+  timestamp: string | null;
+  severity?: "HIGH" | "MEDIUM" | "LOW";
+}
+
+export interface Build {
+  build_id?: string | null;
+  status?: string | null;
+  machine_type?: string | null;
+  resource_samples?: { ts?: string; cpu?: number; mem_used_gb?: number; mem_total_gb?: number }[] | null;
+  anomalies?: { spikes?: Spike[]; troughs?: Spike[] } | null;
+  [name: string]: unknown;
+}
+
+export interface RegionBuilds {
+  region: Region;
+  builds: Build[];
+  history: BuildPoint[];
 }
 
 export interface Campaign {
@@ -248,4 +295,91 @@ export interface Advised {
 
 export interface Sized {
   jobs: { job: string; runs: number; advice: Record<string, Advised>; missing: Record<string, string>; lines?: string[] }[];
+}
+
+export interface Rank {
+  rank: number;
+  run_id: string;
+  status: Status;
+  host?: string;
+  pid?: number;
+  steps?: number;
+  last_step?: number;
+  behind?: number;
+  step_seconds?: number;
+  relative?: number;
+  slowest_share?: number;
+  straggler: boolean;
+  cpu_seconds?: number;
+  memory_peak_bytes?: number;
+  gpu_util_percent?: number;
+  gpu_memory_peak_bytes?: number;
+}
+
+export interface RanksTold {
+  job_id: string;
+  world_size?: number;
+  ranks_seen: number[];
+  ranks_missing: number[];
+  stragglers: number[];
+  ranks: Rank[];
+}
+
+export interface Progress {
+  by: "steps" | "history";
+  step?: number;
+  of?: number;
+  percent: number;
+  seconds_left?: number;
+  usual_seconds?: number;
+  runs?: number;
+}
+
+export interface LiveJob {
+  job_id: string;
+  name?: string;
+  project?: string;
+  runs: Run[];
+  hosts?: string[];
+  progress?: Progress;
+  stragglers?: number[];
+  ranks?: RanksTold;
+}
+
+export interface Living {
+  jobs: LiveJob[];
+  runs: number;
+  hosts: string[];
+}
+
+export interface Alert {
+  rule: string;
+  run_id: string;
+  instance?: string;
+  state: "pending" | "firing" | "resolved";
+  severity: Level;
+  sentence: string;
+  since?: string;
+  fired_at?: string;
+  resolved_at?: string;
+  silenced_by?: string;
+}
+
+export interface AlertsTold {
+  alerts: Alert[];
+}
+
+/** When steps were taken, at some of them. */
+export interface StepClock {
+  rank: number;
+  source: string;
+  writer: string;
+  step: number[];
+  t: number[];
+  steps_per_second: (number | null)[];
+}
+
+export interface Clocks {
+  run_id: string;
+  clocks: StepClock[];
 }

@@ -1,0 +1,208 @@
+// How uPlot draws a chart: its series, axes, and what lies over and under the lines.
+import uPlot from "uplot";
+import { colour, css } from "../theme.ts";
+import type { ChartProps } from "./chart.tsx";
+import type { Columns, Drawn } from "./lines.ts";
+
+const WARNING_SHARE = 0.85;
+const CRITICAL_SHARE = 0.95;
+export const HEIGHT = 180;
+
+/** Steps of 1, 2, 5, 10, 15, 30 seconds, minutes and hours, then days: where people expect a tick. */
+const CLOCK = [0.001, 0.01, 0.1, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
+const POWERS = Array.from({ length: 50 }, (_, power) => 2 ** power);
+const WALL = [
+  [86400, "{YYYY}-{MM}-{DD}", null, null, null, null, null, null, 1],
+  [60, "{HH}:{mm}", "\n{YYYY}-{MM}-{DD}", null, "\n{MM}-{DD}", null, null, null, 1],
+  [1, "{HH}:{mm}:{ss}", "\n{YYYY}-{MM}-{DD}", null, "\n{MM}-{DD}", null, null, null, 1],
+  [0.001, ":{ss}.{fff}", "\n{YYYY}-{MM}-{DD} {HH}:{mm}", null, null, null, null, null, 1],
+];
+
+export interface Latest {
+  current: ChartProps;
+}
+
+export function options(latest: Latest, drawn: readonly Drawn[], places: Columns["places"], width: number): uPlot.Options {
+  const given = latest.current;
+  const [ink, grid] = [css("--muted"), css("--grid")];
+  const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "11px system-ui" };
+  return {
+    width,
+    height: given.height ?? HEIGHT,
+    series: seriesOf(drawn, places),
+    legend: { show: false },
+    padding: [8, 8, 0, 0],
+    scales: {
+      x: { time: given.axis === "wall" },
+      y: { distr: given.isLog ? 3 : 1, range: (_plot, low, high) => yRange(latest.current, low, high) },
+    },
+    axes: [
+      { ...axis, ...xAxis(given) },
+      {
+        ...axis,
+        size: 64,
+        ...(given.isBytes && !given.isLog ? { incrs: POWERS } : {}),
+        values: (_plot, ticks) => ticks.map((tick) => (tick === null ? "" : latest.current.show(tick))),
+      },
+    ],
+    cursor: { drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
+    hooks: {
+      drawClear: [(plot) => zones(plot, latest.current)],
+      drawAxes: [(plot) => bands(plot, drawn, places)],
+      draw: [(plot) => overlay(plot, latest.current)],
+    },
+  };
+}
+
+function seriesOf(drawn: readonly Drawn[], places: Columns["places"]): uPlot.Series[] {
+  const series: uPlot.Series[] = [{}];
+  drawn.forEach((line, place) => {
+    const stroke = colour(line.hue);
+    const base: uPlot.Series = { label: line.label, stroke: line.isFaint ? `${stroke}55` : stroke, width: 1.5, spanGaps: true };
+    if (line.isDashed) base.dash = [5, 4];
+    base.points = { show: line.y.length < 2 };
+    series.push(base);
+    if (places[place]?.low === undefined) return;
+    // they count for the height of the chart; what is between them is drawn at once, which costs a fraction of uPlot's own
+    const edge: uPlot.Series = { paths: () => null, points: { show: false } };
+    series.push({ ...edge }, { ...edge });
+  });
+  return series;
+}
+
+/** Fill what lies between the least and the largest of each point. */
+function bands(plot: uPlot, drawn: readonly Drawn[], places: Columns["places"]): void {
+  const { ctx: context, bbox } = plot;
+  const xs = plot.data[0];
+  const [first, last] = plot.series[0]?.idxs ?? [0, xs.length - 1];
+  const [from, to] = [Math.max(0, first - 1), Math.min(xs.length - 1, last + 1)];
+  context.save();
+  context.beginPath();
+  context.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  context.clip();
+  drawn.forEach((line, place) => {
+    const at = places[place];
+    const [low, high] = [at?.low && plot.data[at.low], at?.high && plot.data[at.high]];
+    if (!low || !high) return;
+    context.fillStyle = `${colour(line.hue)}${line.isFaint ? "18" : "2e"}`;
+    context.beginPath();
+    outline(plot, context, xs, low, high, from, to);
+    context.fill();
+  });
+  context.restore();
+}
+
+type Values = ArrayLike<number | null | undefined>;
+
+function outline(plot: uPlot, context: CanvasRenderingContext2D, xs: ArrayLike<number>, low: Values, high: Values, from: number, to: number): void {
+  const x = (row: number): number => Math.round(plot.valToPos(xs[row] as number, "x", true));
+  const y = (value: number): number => Math.round(plot.valToPos(value, "y", true));
+  for (let row = from; row <= to; row += 1) {
+    const value = high[row];
+    if (typeof value === "number") context.lineTo(x(row), y(value));
+  }
+  for (let row = to; row >= from; row -= 1) {
+    const value = low[row];
+    if (typeof value === "number") context.lineTo(x(row), y(value));
+  }
+}
+
+function xAxis(given: ChartProps): Partial<uPlot.Axis> {
+  switch (given.axis) {
+    case "relative":
+      return { incrs: CLOCK, values: (_plot, ticks) => ticks.map(clock) };
+    case "step":
+      return { values: (_plot, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? tick.toLocaleString("en") : "")) };
+    case "wall":
+      return { values: WALL as unknown as uPlot.Axis.Values };
+  }
+}
+
+/** Seconds since the start, as short as they are told apart. */
+function clock(seconds: number): string {
+  if (seconds < 0) return `-${clock(-seconds)}`;
+  const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  if (seconds < 60) return `${Number(rest.toFixed(3))} s`;
+  const pad = (number: number): string => String(Math.floor(number)).padStart(2, "0");
+  return hours ? `${hours}:${pad(minutes)}${rest ? `:${pad(rest)}` : ""} h` : `${minutes}:${pad(rest)}`;
+}
+
+function yRange(given: ChartProps, low: number | null, high: number | null): [number, number] {
+  if (low === null || high === null) return given.isLog ? [0.1, 1] : [0, 1];
+  if (given.isLog) return [low > 0 ? low / 1.5 : 1e-6, high * 1.5];
+  const bottom = Math.min(low, given.least ?? low);
+  const limit = given.limit?.value;
+  // the limit is shown where the job came near it; far away it would flatten the line
+  const top = limit !== undefined && high > limit / 3 ? Math.max(high, limit) : high;
+  const room = (top - bottom || Math.abs(top) || 1) * 0.06;
+  return [bottom === given.least ? bottom : bottom - room, top + room];
+}
+
+function zones(plot: uPlot, given: ChartProps): void {
+  if (!given.limit) return;
+  const { left, top, width, height } = plot.bbox;
+  const y = (value: number): number => Math.min(top + height, Math.max(top, plot.valToPos(value, "y", true)));
+  const context = plot.ctx;
+  for (const [from, to, fill] of [
+    [WARNING_SHARE, CRITICAL_SHARE, css("--zone-warning")],
+    [CRITICAL_SHARE, 1, css("--zone-critical")],
+  ] as const) {
+    const [low, high] = [y(given.limit.value * from), y(given.limit.value * to)];
+    context.fillStyle = fill;
+    context.fillRect(left, high, width, low - high);
+  }
+}
+
+function overlay(plot: uPlot, given: ChartProps): void {
+  const { left, top, width, height } = plot.bbox;
+  const context = plot.ctx;
+  const scale = devicePixelRatio;
+  context.save();
+  context.beginPath();
+  context.rect(left, top, width, height);
+  context.clip();
+  context.lineWidth = scale;
+  if (given.limit) {
+    const y = plot.valToPos(given.limit.value, "y", true);
+    context.strokeStyle = context.fillStyle = css("--critical");
+    context.setLineDash([6 * scale, 4 * scale]);
+    stroke(context, left, y, left + width, y);
+    context.font = `${11 * scale}px system-ui`;
+    context.textAlign = "right";
+    context.fillText(given.limit.label, left + width - 4 * scale, y + (y < top + 16 * scale ? 12 : -4) * scale);
+  }
+  marks(plot, given);
+  const at = given.at?.peek();
+  if (at !== null && at !== undefined) {
+    const x = plot.valToPos(given.scale?.toX(at) ?? at, "x", true);
+    context.setLineDash([]);
+    context.strokeStyle = css("--accent");
+    context.lineWidth = 2 * scale;
+    stroke(context, x, top, x, top + height);
+  }
+  context.restore();
+}
+
+function marks(plot: uPlot, given: ChartProps): void {
+  const { top, height } = plot.bbox;
+  const context = plot.ctx;
+  const scale = devicePixelRatio;
+  context.setLineDash([2 * scale, 3 * scale]);
+  for (const mark of given.marks ?? []) {
+    const x = plot.valToPos(mark.x, "x", true);
+    context.strokeStyle = context.fillStyle = css(mark.isBad ? "--critical" : "--muted");
+    stroke(context, x, top, x, top + height);
+    context.beginPath();
+    context.moveTo(x - 4 * scale, top);
+    context.lineTo(x + 4 * scale, top);
+    context.lineTo(x, top + 6 * scale);
+    context.fill();
+  }
+}
+
+function stroke(context: CanvasRenderingContext2D, x0: number, y0: number, x1: number, y1: number): void {
+  context.beginPath();
+  context.moveTo(x0, y0);
+  context.lineTo(x1, y1);
+  context.stroke();
+}

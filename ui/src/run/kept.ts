@@ -1,0 +1,61 @@
+// Answers of the server that are kept fresh while a run goes on. Another question cancels the one before; news of the
+// same question does not, or a run that speaks faster than the server answers would never be shown.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { get, Problem, type Query } from "../api.ts";
+import { throttle } from "../load.ts";
+import { listen } from "../stream.ts";
+
+const NEWS_MILLISECONDS = 500;
+
+export interface Kept<T> {
+  data: T | undefined;
+  problem: Problem | undefined;
+}
+
+/** Ask, and ask again whenever `version` moves on; what was shown stays until the next answer is here. */
+export function useKept<T>(path: string | null, query: Query, version: number): Kept<T> {
+  const [state, setState] = useState<Kept<T>>({ data: undefined, problem: undefined });
+  const flight = useRef<{ key: string; abort: AbortController; isStale: boolean } | undefined>(undefined);
+  const key = path === null ? "" : path + JSON.stringify(query);
+  const ask = (): void => {
+    if (path === null) return;
+    const abort = new AbortController();
+    const mine = (flight.current = { key, abort, isStale: false });
+    const done = (next: (before: Kept<T>) => Kept<T>): void => {
+      if (flight.current !== mine) return;
+      flight.current = undefined;
+      setState(next);
+      if (mine.isStale) ask();
+    };
+    get<T>(path, query, abort.signal).then(
+      (data) => done(() => ({ data, problem: undefined })),
+      (problem: unknown) => {
+        const told = problem instanceof Problem ? problem : new Problem(0, String(problem));
+        if (!abort.signal.aborted) done((before) => ({ ...before, problem: told }));
+      },
+    );
+  };
+  useEffect(() => {
+    if (flight.current?.key === key) {
+      flight.current.isStale = true;
+      return;
+    }
+    flight.current?.abort.abort();
+    flight.current = undefined;
+    ask();
+  }, [key, version]);
+  useEffect(() => () => flight.current?.abort.abort(), []);
+  return state;
+}
+
+/** Count what happens to a run, and what may have been missed. */
+export function useNews(id: string): number {
+  const [version, setVersion] = useState(0);
+  useEffect(() => {
+    const look = throttle(NEWS_MILLISECONDS, () => setVersion((before) => before + 1));
+    return listen((event) => {
+      if (event.kind === "reset" || event.data["run_id"] === id) look();
+    });
+  }, [id]);
+  return version;
+}
