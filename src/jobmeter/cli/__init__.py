@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "steps": "jobmeter.cli.steps",
     "tag": "jobmeter.cli.tag",
     "token": "jobmeter.cli.token",
+    "top": "jobmeter.cli.top",
     "ui": "jobmeter.cli.ui",
 }
 

@@ -124,9 +124,16 @@ def find_token(environ: Mapping[str, str]) -> str | None:
 class Wire:
     """A connection to a server, opened when needed and kept for the next request."""
 
-    def __init__(self, server: Target, *, longest_seconds: float = LONGEST_SECONDS) -> None:
+    def __init__(
+        self,
+        server: Target,
+        *,
+        longest_seconds: float = LONGEST_SECONDS,
+        longest_bytes: int = _LONGEST_ANSWER_BYTES,
+    ) -> None:
         self._server = server
         self._longest_seconds = longest_seconds
+        self._longest_bytes = longest_bytes
         self._connection: http.client.HTTPConnection | None = None
 
     def close(self) -> None:
@@ -135,11 +142,18 @@ class Wire:
             self._connection.close()
             self._connection = None
 
+    def get(self, path: str) -> Answer:
+        """Ask for a document."""
+        return self._insist("GET", path, None, {})
+
     def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
         """Send a body and wait for the answer."""
+        return self._insist("POST", path, body, headers)
+
+    def _insist(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
         reused = self._connection is not None
         try:
-            return self._post(path, body, headers)
+            return self._ask(method, path, body, headers)
         except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
             self.close()
             if not reused:
@@ -148,9 +162,9 @@ class Wire:
             self.close()
             raise UnreachableError(_reason(error)) from None
         # an idle connection that the server closed meanwhile says nothing about the server
-        return self.post(path, body, headers)
+        return self._insist(method, path, body, headers)
 
-    def _post(self, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    def _ask(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
         connection = self._connection or self._connect()
         self._connection = connection
         begun = time.monotonic()
@@ -162,14 +176,14 @@ class Wire:
         watchdog.daemon = True
         watchdog.start()
         try:
-            connection.request("POST", self._server.path + path, body, self._headers(headers))
+            connection.request(method, self._server.path + path, body, self._headers(headers))
             reply = connection.getresponse()
-            text = reply.read(_LONGEST_ANSWER_BYTES + 1)
+            text = reply.read(self._longest_bytes + 1)
         finally:
             watchdog.cancel()
-        if reply.length and len(text) <= _LONGEST_ANSWER_BYTES:
+        if reply.length and len(text) <= self._longest_bytes:
             raise http.client.IncompleteRead(text, reply.length)
-        if len(text) > _LONGEST_ANSWER_BYTES or reply.will_close:
+        if len(text) > self._longest_bytes or reply.will_close:
             self.close()
         return Answer(reply.status, text, _retry_after(reply.getheader("Retry-After")))
 

@@ -91,12 +91,16 @@ def _line(columns: Sequence[Column], row: Sequence[Cell], widths: dict[int, int]
     shown = []
     last = max(widths)
     for index, cells in widths.items():
-        cell = row[index]
-        body = text.cut(cell.text, cells)
-        padding = " " * (cells - text.width(body))
-        painted = screen.paint(body, cell.style)
+        body, padding = padded(row[index], cells)
+        painted = screen.paint(body, row[index].style)
         if columns[index].right:
             shown.append(padding + painted)
         else:
             shown.append(painted if index == last else painted + padding)
     return GAP.join(shown).rstrip()
+
+
+def padded(cell: Cell, cells: int) -> tuple[str, str]:
+    """Cut a text to a width, and give the spaces that fill it up."""
+    body = text.cut(cell.text, cells)
+    return body, " " * (cells - text.width(body))
