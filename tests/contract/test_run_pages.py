@@ -192,9 +192,11 @@ def test_facets_count_values_the_frequent_first(store: Store) -> None:
         "rank": [Facet("3", 1), Facet("4", 1)],
         "tag.k": [Facet("v", 4), Facet("w", 1)],
     }
-    assert store.facets(query("project=p", limit=1), ["host", "tag"]) == {
+    assert store.facets(query("project=p", limit=1), ["host", "tag", "tag.k", "tag.z"]) == {
         "host": [Facet("h1", 1), Facet("h2", 1)],
         "tag": [Facet("k=v", 2)],
+        "tag.k": [Facet("v", 2)],
+        "tag.z": [],
     }
     assert store.facets(query(), ["project"], least=2) == {"project": [Facet("p", 2)]}
     assert store.facets(query(), ["host"], most=1) == {"host": [Facet("h1", 2)]}

@@ -383,3 +383,28 @@ export interface Clocks {
   run_id: string;
   clocks: StepClock[];
 }
+
+export interface FieldTold {
+  name: string;
+  holds: string;
+  operators: string[];
+  example?: string;
+  values?: string[];
+}
+
+export interface SmallLine {
+  key: string;
+  unit: string;
+  values: (number | null)[];
+}
+
+export interface Glance {
+  run_id: string;
+  health?: "good" | "warning" | "critical";
+  lines?: Record<string, SmallLine>;
+}
+
+export interface Glances {
+  runs: Glance[];
+  waiting: string[];
+}

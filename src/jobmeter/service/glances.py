@@ -22,8 +22,8 @@ from jobmeter.stores import Store
 
 MOST_RUNS = 100
 POINTS = 40
-ANALYSIS_SECONDS = 0.25
-"""How long one answer analyses at most, the run it is at aside."""
+ANALYSIS_SECONDS = 0.15
+"""How long one answer analyses, the run it is at then aside: there is always one, so that all come to an end."""
 MOST_SAMPLES = 20_000
 """Of a run that is analysed for its badge alone."""
 Shape = dict[str, object]
@@ -44,20 +44,12 @@ def glances(
         raise UsageError("there is no such line", hint=f"use some of {', '.join(LINES)}")
     if not 0 < len(ids) <= MOST_RUNS:
         raise UsageError(f"{len(ids)} runs cannot be looked at at once", hint=f"name 1 to {MOST_RUNS}")
-    until = clock() + ANALYSIS_SECONDS
 
     def look(store: Store) -> Shape:
-        waiting: list[str] = []
-        found = []
-        for run_id in dict.fromkeys(ids):
-            run = store.brief(run_id) if index.is_run_id(run_id) else None
-            if run is None:
-                continue
-            health = _health(store, run, is_late=clock() > until)
-            if health is None and _is_worth_a_look(run):
-                waiting.append(run_id)
-            found.append(_glance(store, run, health, lines))
-        return {"runs": found, "waiting": waiting}
+        badges = _Badges(store, clock)
+        runs = [store.brief(run_id) for run_id in dict.fromkeys(ids) if index.is_run_id(run_id)]
+        found = [_glance(store, run, badges.health(run), lines) for run in runs if run is not None]
+        return {"runs": found, "waiting": badges.waiting}
 
     with index.open_index(home) as opened:
         opened.refresh()
@@ -70,20 +62,34 @@ def _glance(store: Store, run: Run, health: Health | None, lines: Sequence[str])
     return {"run_id": run.run_id, **told, "lines": shown}
 
 
-def _health(store: Store, run: Run, *, is_late: bool) -> Health | None:
-    if run.status in LIVE:
-        return None
-    kept = store.report(run.run_id)
-    if kept is not None and kept.rules == rules_digest.digest():
-        return msgspec.json.decode(kept.document, type=_Told).health
-    if is_late or not _is_worth_a_look(run):
-        return None
-    whole = store.run(run.run_id)
-    return None if whole is None else analysis.of_run(store, whole)[1].health
+class _Badges:
+    """Finds the health of one run after another, until the time for analysis is spent."""
 
+    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
+        self.waiting: list[str] = []
+        self._store = store
+        self._clock = clock
+        self._spent_seconds = 0.0
 
-def _is_worth_a_look(run: Run) -> bool:
-    return run.status not in LIVE and (run.samples or 0) <= MOST_SAMPLES
+    def health(self, run: Run) -> Health | None:
+        if run.status in LIVE:
+            return None
+        kept = self._store.report(run.run_id)
+        if kept is not None and kept.rules == rules_digest.digest():
+            return msgspec.json.decode(kept.document, type=_Told).health
+        if (run.samples or 0) > MOST_SAMPLES:
+            return None
+        if self._spent_seconds > ANALYSIS_SECONDS:
+            self.waiting.append(run.run_id)
+            return None
+        return self._analysed(run)
+
+    def _analysed(self, run: Run) -> Health | None:
+        begun = self._clock()
+        whole = self._store.run(run.run_id)
+        found = None if whole is None else analysis.of_run(self._store, whole)[1].health
+        self._spent_seconds += self._clock() - begun
+        return found
 
 
 def _memory(store: Store, run: Run) -> Shape | None:

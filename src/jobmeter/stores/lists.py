@@ -125,7 +125,7 @@ class Lists:
     ) -> dict[str, list[Facet]]:
         """Count runs by the values of fields."""
         split = conditions.split(query.where, self._asker.dialect)
-        by_sql = {name for name in names if name == TAGS or name in paging.TEXTS}
+        by_sql = {name for name in names if _is_tag(name) or name in paging.TEXTS}
         others = names if split.rest is not None else [name for name in names if name not in by_sql]
         found: dict[str, list[Facet]] = {}
         if others:
@@ -142,19 +142,22 @@ class Lists:
     ) -> dict[str, list[tuple[str, int]]]:
         """Count by columns: all runs by the index of each, some by what a first look at all of them leaves."""
         found: dict[str, list[tuple[str, int]]] = {name: [] for name in names}
+        mark = self._asker.dialect.mark
         if condition.is_any or not names:
             for name in names:
-                found[name] = self._asker.ask(_counting(name, "listed", least), (), list[tuple[str, int]])
+                sql = _counting(name, "listed", least, mark)
+                found[name] = self._asker.ask(sql, _key(name), list[tuple[str, int]])
             return found
-        columns = [f'listed."{conditions.named(name)}"' for name in names if name != TAGS]
+        columns = [f'listed."{conditions.named(name)}"' for name in names if not _is_tag(name)]
         first = f"""WITH found AS MATERIALIZED (SELECT {", ".join(["listed.run_id", *columns])}
             FROM listed WHERE {condition.sql})"""  # noqa: S608  # columns only
         parts = [
-            f"SELECT {place}, f{place}.* FROM ({_counting(name, 'found', least)}) AS f{place}"  # noqa: S608  # columns only
+            f"SELECT {place}, f{place}.* FROM ({_counting(name, 'found', least, mark)}) AS f{place}"  # noqa: S608  # columns only
             for place, name in enumerate(names)
         ]
         sql = f"{first} {' UNION ALL '.join(parts)}"
-        for place, value, count in self._asker.ask(sql, condition.bound, list[tuple[int, str, int]]):
+        bound = (*condition.bound, *(key for name in names for key in _key(name)))
+        for place, value, count in self._asker.ask(sql, bound, list[tuple[int, str, int]]):
             found[names[place]].append((value, count))
         return found
 
@@ -219,13 +222,26 @@ class Lists:
         return found
 
 
-def _counting(name: str, table: str, least: int) -> str:
-    """Count the runs of a table by one of its columns, or by their tags."""
-    if name != TAGS:
+def _is_tag(name: str) -> bool:
+    """Tell tags, all of them or those of one key, from columns."""
+    return name == TAGS or name.startswith(TAG)
+
+
+def _key(name: str) -> tuple[str, ...]:
+    """Give what counting by one key of tags binds."""
+    return (name[len(TAG) :],) if name.startswith(TAG) else ()
+
+
+def _counting(name: str, table: str, least: int, mark: str) -> str:
+    """Count the runs of a table by one of its columns, or by their tags; the key of a tag is to be bound."""
+    if not _is_tag(name):
         column = f'{table}."{conditions.named(name)}"'
         return f"""SELECT {column} AS value, count(*) AS runs FROM {table}
             WHERE {column} IS NOT NULL GROUP BY {column} HAVING count(*) >= {least}"""  # noqa: S608  # columns only
     chosen = "" if table == "listed" else f" JOIN {table} ON {table}.run_id = run_tag.run_id"
+    if name != TAGS:
+        return f"""SELECT run_tag.value AS value, count(*) AS runs FROM run_tag{chosen}
+            WHERE run_tag.key = {mark} GROUP BY run_tag.value HAVING count(*) >= {least}"""  # noqa: S608  # tables only
     return f"""SELECT run_tag.key || '=' || run_tag.value AS value, count(*) AS runs FROM run_tag{chosen}
         GROUP BY run_tag.key, run_tag.value HAVING count(*) >= {least}"""  # noqa: S608  # tables only
 

@@ -1,11 +1,12 @@
 """Runs at a glance: badges and small lines for the rows of a table, and the fields a filter may name."""
 
+import itertools
 from pathlib import Path
 
 import pytest
 
 from jobmeter.errors import UsageError
-from jobmeter.service import field_list, glances
+from jobmeter.service import field_list, glances, rules_digest
 from support import served_homes
 from support.served_homes import BUILD, FAILED, LIVE, TRAINED
 
@@ -45,13 +46,21 @@ def test_the_loss_of_a_training_is_a_line_and_others_have_none(home: str) -> Non
 
 def test_what_takes_too_long_waits(tmp_path: Path) -> None:
     home = str(served_homes.write(tmp_path / "home"))
-    ticks = iter([0.0, *[1.0] * 9])
-    found = glances.glances(home, [FAILED, BUILD], (), clock=lambda: next(ticks))
-    assert found["waiting"] == [FAILED, BUILD]
-    assert glances.glances(home, [FAILED, BUILD], (), clock=lambda: 0.0)["waiting"] == []
-    ticks = iter([0.0, *[1.0] * 9])
-    again = glances.glances(home, [FAILED], (), clock=lambda: next(ticks))
-    assert again == {"runs": [{"run_id": FAILED, "health": "critical", "lines": {}}], "waiting": []}
+    ticks = itertools.count()
+    found = glances.glances(home, [FAILED, BUILD, TRAINED], (), clock=lambda: next(ticks))
+    assert found["waiting"] == [BUILD, TRAINED]
+    again = glances.glances(home, [FAILED, BUILD, TRAINED], (), clock=lambda: next(ticks))
+    assert again["waiting"] == [TRAINED]
+    assert again["runs"][0] == {"run_id": FAILED, "health": "critical", "lines": {}}  # type: ignore[index]
+
+
+def test_a_run_of_very_many_samples_is_left_until_it_is_opened(
+    home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(glances, "MOST_SAMPLES", 1)
+    monkeypatch.setattr(rules_digest, "digest", lambda: "other rules")
+    found = glances.glances(home, [FAILED], (), clock=lambda: 0.0)
+    assert found == {"runs": [{"run_id": FAILED, "lines": {}}], "waiting": []}
 
 
 def test_runs_that_are_gone_or_none_are_left_out(home: str) -> None:

@@ -1,107 +1,161 @@
-// Columns of the runs table: what each shows, how wide it is, which field of the server's it sorts by.
+// Columns of the runs table: what each shows, how wide it is, which field of the server's it sorts by, which keys of a
+// run and which small lines it needs.
 import type { ComponentChildren } from "preact";
 import * as format from "../format.ts";
-import type { Run } from "../types.ts";
-import { StatusBadge } from "./bits.tsx";
+import type { Glance, Run } from "../types.ts";
+import { Spark } from "../runs/spark.tsx";
+import { Health, StatusBadge } from "./bits.tsx";
 
 export interface Column {
   name: string;
   title: string;
-  width: string;
+  pixels: number;
+  /** Takes a share of what is left. */
+  grows?: number;
   sort?: string;
   isNumber?: boolean;
-  cell: (run: Run) => ComponentChildren;
-}
-
-function figure(run: Run, name: string, show: (value: number) => string): string {
-  const found = run.headline?.[name];
-  return found === undefined ? "" : show(found.value);
+  /** Keys of a run, beside its id and status, that the list has to bring. */
+  needs?: readonly string[];
+  line?: "memory" | "cpu" | "loss";
+  cell: (run: Run, glance?: Glance) => ComponentChildren;
+  /** The bare value, for a file; what the cell shows where absent. */
+  plain?: (run: Run, glance?: Glance) => string | number | undefined;
 }
 
 export function nameOf(run: Run): string {
   return run.name ?? run.command?.join(" ") ?? run.run_id;
 }
 
+function headline(run: Run, name: string): number | undefined {
+  return run.headline?.[name]?.value;
+}
+
+/** A column of a headline number. */
+function figure(name: string, title: string, key: string, sort: string, show: (value: number) => string): Column {
+  const plain = (run: Run): number | undefined => headline(run, key);
+  const cell = (run: Run): string => {
+    const value = plain(run);
+    return value === undefined ? "" : show(value);
+  };
+  return { name, title, pixels: title.length > 8 ? 108 : 88, sort, isNumber: true, needs: ["headline"], cell, plain };
+}
+
+/** A column of words that stand in the run itself. */
+function words(name: "project" | "host" | "user" | "group" | "job_id" | "message", title: string, pixels: number): Column {
+  const plain = (run: Run): string | undefined => run[name];
+  return { name, title, pixels, sort: name, needs: [name], cell: (run) => <span title={plain(run)}>{plain(run)}</span>, plain };
+}
+
+function moment(name: "started" | "ended", title: string): Column {
+  const plain = (run: Run): string | undefined => run[`${name}_at`];
+  const cell = (run: Run): string => {
+    const at = format.epoch(plain(run));
+    return at === undefined ? "" : format.moment(at).slice(0, 16);
+  };
+  return { name, title, pixels: 150, sort: name, needs: [`${name}_at`], cell, plain };
+}
+
+function spark(name: string, title: string, line: "memory" | "cpu" | "loss"): Column {
+  return { name, title, pixels: 112, line, cell: (_, glance) => <Spark line={glance?.lines?.[line]} />, plain: () => undefined };
+}
+
+const tags = (run: Run): string[] => Object.entries(run.tags ?? {}).map(([key, value]) => (value ? `${key}=${value}` : key));
+
 export const COLUMNS: readonly Column[] = [
   {
     name: "name",
     title: "Run",
-    width: "minmax(14rem, 2.2fr)",
+    pixels: 170,
+    grows: 3,
     sort: "name",
+    needs: ["name", "command"],
+    plain: nameOf,
     cell: (run) => (
       <a href={`/jobs/${encodeURIComponent(run.run_id)}`} title={run.command?.join(" ")}>
         {nameOf(run)}
       </a>
     ),
   },
-  { name: "status", title: "Status", width: "7rem", sort: "status", cell: (run) => <StatusBadge status={run.status} /> },
-  { name: "project", title: "Project", width: "minmax(7rem, 0.8fr)", sort: "project", cell: (run) => run.project ?? "" },
+  { name: "status", title: "Status", pixels: 104, sort: "status", plain: (run) => run.status, cell: (run) => <StatusBadge status={run.status} /> },
   {
-    name: "started",
-    title: "Started",
-    width: "10.5rem",
-    sort: "started",
-    cell: (run) => {
-      const at = format.epoch(run.started_at);
-      return at === undefined ? "" : format.moment(at).slice(0, 16);
-    },
+    name: "health",
+    title: "Health",
+    pixels: 86,
+    plain: (_, glance) => glance?.health,
+    cell: (_, glance) => glance?.health && <Health value={glance.health} />,
   },
+  { ...words("project", "Project", 90), grows: 1 },
+  moment("started", "Started"),
+  moment("ended", "Ended"),
   {
     name: "wall",
     title: "Took",
-    width: "7rem",
+    pixels: 88,
     sort: "wall",
     isNumber: true,
+    needs: ["wall_seconds"],
+    plain: (run) => run.wall_seconds,
     cell: (run) => (run.wall_seconds === undefined ? "" : format.seconds(run.wall_seconds)),
   },
-  {
-    name: "cpu",
-    title: "CPU",
-    width: "7rem",
-    sort: "cpu_seconds",
-    isNumber: true,
-    cell: (run) => figure(run, "cpu_seconds", format.seconds),
-  },
-  {
-    name: "memory",
-    title: "Memory peak",
-    width: "8rem",
-    sort: "memory_peak",
-    isNumber: true,
-    cell: (run) => figure(run, "memory_peak_bytes", format.bytes),
-  },
-  {
-    name: "gpu",
-    title: "GPU",
-    width: "5rem",
-    sort: "gpu_util",
-    isNumber: true,
-    cell: (run) => figure(run, "gpu_util_percent", format.percent),
-  },
+  figure("cpu", "CPU", "cpu_seconds", "cpu_seconds", format.seconds),
+  figure("memory", "Peak memory", "memory_peak_bytes", "memory_peak", format.bytes),
+  spark("memory_line", "Memory", "memory"),
+  spark("cpu_line", "Cores", "cpu"),
+  spark("loss_line", "Loss", "loss"),
+  figure("gpu", "GPU", "gpu_util_percent", "gpu_util", format.percent),
+  figure("gpu_memory", "GPU memory", "gpu_memory_peak_bytes", "gpu_memory", format.bytes),
+  figure("read", "Read", "io_read_bytes", "io_read", format.bytes),
+  figure("written", "Written", "io_write_bytes", "io_write", format.bytes),
+  figure("energy", "Energy", "energy_joules", "energy", (value) => `${format.digits(value)} J`),
   {
     name: "exit",
     title: "Exit",
-    width: "5rem",
+    pixels: 76,
     sort: "exit_code",
     isNumber: true,
+    needs: ["exit_code", "signal"],
+    plain: (run) => run.signal ?? run.exit_code,
     cell: (run) => run.signal ?? run.exit_code ?? "",
   },
-  { name: "host", title: "Host", width: "minmax(6rem, 0.7fr)", sort: "host", cell: (run) => run.host ?? "" },
+  {
+    name: "steps",
+    title: "Steps",
+    pixels: 84,
+    sort: "steps.last_step",
+    isNumber: true,
+    needs: ["steps"],
+    plain: (run) => run.steps?.last_step,
+    cell: (run) => run.steps?.last_step?.toLocaleString("en") ?? "",
+  },
+  { ...words("host", "Host", 72), grows: 0.7 },
+  words("user", "User", 90),
+  words("group", "Group", 100),
+  words("job_id", "Job", 190),
+  { ...words("message", "Message", 180), grows: 1 },
   {
     name: "tags",
     title: "Tags",
-    width: "minmax(7rem, 1fr)",
-    cell: (run) =>
-      Object.entries(run.tags ?? {})
-        .map(([key, value]) => `${key}=${value}`)
-        .join(" "),
+    pixels: 120,
+    grows: 1,
+    needs: ["tags"],
+    plain: (run) => tags(run).join(" "),
+    cell: (run) => <span title={tags(run).join(" ")}>{tags(run).join(" ")}</span>,
   },
 ];
 
-export const DEFAULT = ["name", "status", "project", "started", "wall", "cpu", "memory", "exit", "host"];
+export const DEFAULT = ["name", "status", "health", "project", "started", "wall", "cpu", "memory", "memory_line", "exit", "host"];
 
-export function chosen(names: string | null): Column[] {
-  const wanted = names ? names.split(",") : DEFAULT;
-  const found = wanted.flatMap((name) => COLUMNS.find((column) => column.name === name) ?? []);
-  return found.length ? found : COLUMNS.filter((column) => DEFAULT.includes(column.name));
+const METRIC = "metric.";
+
+/** A column by its name; any metric of a training is one too. */
+export function columnNamed(name: string): Column | undefined {
+  const found = COLUMNS.find((column) => column.name === name);
+  if (found || !name.startsWith(METRIC)) return found;
+  const metric = name.slice(METRIC.length);
+  const plain = (run: Run): number | string | undefined => run.steps?.metrics?.[metric]?.last;
+  const cell = (run: Run): string => {
+    const value = plain(run);
+    return typeof value === "number" ? format.digits(value) : (value ?? "");
+  };
+  return { name, title: metric, pixels: 96, sort: name, isNumber: true, needs: ["steps"], plain, cell };
 }
