@@ -115,7 +115,7 @@ def test_secrets_do_not_leave_with_the_page(page: Path) -> None:
     assert SECRET not in told
 
 
-@pytest.mark.parametrize("part", ["", "/events", "/processes", "/report"])
+@pytest.mark.parametrize("part", ["", "/context", "/events", "/processes", "/report"])
 def test_a_report_carries_what_the_server_answers(served: Served, page: Path, part: str) -> None:
     found = kept(page.read_text())
     address = f"/api/v1/runs/{found['run_id']}{part}"
@@ -124,7 +124,7 @@ def test_a_report_carries_what_the_server_answers(served: Served, page: Path, pa
 
 def test_a_report_carries_the_lines_of_its_charts(served: Served, page: Path) -> None:
     found = kept(page.read_text())
-    for part in ("series", "steps"):
+    for part in ("clock", "series", "steps"):
         address = f"/api/v1/runs/{found['run_id']}/{part}"
         assert found["answers"][address] == served.client.get(address, params={"points": 800}).json()
 

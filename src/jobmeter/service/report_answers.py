@@ -14,7 +14,7 @@ from jobmeter.errors import JobmeterError
 from jobmeter.model.log_page import LogLine, LogPage
 from jobmeter.model.report import Report
 from jobmeter.model.run import Run
-from jobmeter.service import analysis, charts, job_apply, log_pages, run_parts
+from jobmeter.service import analysis, charts, job_apply, log_pages, run_context, run_parts
 from jobmeter.stores import Store
 
 Answers = dict[str, object]
@@ -38,6 +38,8 @@ def gather(store: Store, run: Run) -> Answers:
     report = analysis.of_run(store, run)[1]
     found: Answers = {
         at: run_parts.shown(store, run),
+        f"{at}/clock": charts.clocks(store, run, MOST_POINTS),
+        f"{at}/context": run_context.shown(store, run),
         f"{at}/events": run_parts.events(store, run),
         f"{at}/processes": run_parts.processes(store, run),
         f"{at}/report": report.as_record(),

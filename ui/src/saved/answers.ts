@@ -1,6 +1,7 @@
 // The answers that a saved report carries: by address, as the server gave them. What an address asks for in its query
 // (a part of a line, some lines of the output) is taken out of the whole here, since there is nobody left to ask.
 import { Problem } from "../api.ts";
+import * as format from "../format.ts";
 import type { Curves, Lines, LogPage } from "../types.ts";
 
 export interface Kept {
@@ -56,8 +57,17 @@ function output(answers: Record<string, unknown>, path: string, query: URLSearch
   const name = Object.keys(answers).find((one) => one === path || one.startsWith(named)) ?? path;
   const whole = answers[name] as LogPage;
   const search = query.get("search")?.toLowerCase();
-  const offset = Number(query.get("offset") ?? 0);
-  const tail = query.get("tail");
-  const found = whole.lines.filter((line) => line.offset >= offset && (!search || line.text.toLowerCase().includes(search)));
-  return { ...whole, lines: tail ? found.slice(-Number(tail)) : found.slice(0, Number(query.get("limit") ?? found.length)) };
+  const from = query.has("at") ? before(whole, Number(query.get("at"))) : Number(query.get("offset") ?? 0);
+  const found = whole.lines.filter((line) => line.offset >= from && (!search || line.text.toLowerCase().includes(search)));
+  const [tail, limit] = [Number(query.get("tail") ?? 0), Number(query.get("limit") ?? found.length)];
+  const lines = tail ? found.slice(-tail) : found.slice(0, limit);
+  const [first, next] = [lines[0], tail ? undefined : found[limit]];
+  // what comes before the first line that was kept cannot be had, so nobody offers it
+  const begin = first === undefined || first === whole.lines[0] ? 0 : first.offset;
+  return { ...whole, lines, begin, next: next?.offset ?? whole.size_bytes };
+}
+
+/** The last line that had come by a moment. */
+function before(whole: LogPage, moment: number): number {
+  return whole.lines.findLast((line) => (format.epoch(line.timestamp ?? undefined) ?? Infinity) <= moment)?.offset ?? 0;
 }
