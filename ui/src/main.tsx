@@ -1,11 +1,13 @@
 import "../node_modules/uplot/dist/uPlot.min.css";
 import "./style.css";
-import { render } from "preact";
+import { effect } from "@preact/signals";
+import { Component, render, type ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { Problem } from "./api.ts";
 import { keep, refused, token } from "./auth.ts";
-import { go, isWriting, path } from "./router.ts";
+import { go, path } from "./router.ts";
 import { choice, cycle } from "./theme.ts";
-import { Empty } from "./parts/bits.tsx";
+import { Empty, Failed } from "./parts/bits.tsx";
 import { open, Overlays } from "./parts/overlays.tsx";
 import { Campaigns } from "./pages/campaigns.tsx";
 import { Compare } from "./pages/compare.tsx";
@@ -25,6 +27,9 @@ function App() {
   if (refused.value) return <AskToken />;
   return (
     <>
+      <a class="skip" href="#main" onClick={skip}>
+        To the content
+      </a>
       <header class="bar">
         <a class="brand" href="/">
           jobmeter
@@ -37,18 +42,21 @@ function App() {
           ))}
         </nav>
         <span class="grow" />
-        <button type="button" class="quiet" onClick={() => (open.value = "palette")} title="go anywhere">
-          Ctrl+K
+        <button type="button" class="quiet" onClick={() => (open.value = "palette")} title="go anywhere" aria-label="Go anywhere, Ctrl+K">
+          <span aria-hidden="true">⌕</span>
+          <span class="keyed"> Ctrl+K</span>
         </button>
         <button type="button" class="quiet" onClick={() => (open.value = "help")} title="keys" aria-label="Keys">
           ?
         </button>
-        <button type="button" class="quiet" onClick={cycle} title="light, dark, or as the system says">
+        <button type="button" class="quiet theme" onClick={cycle} title="light, dark, or as the system says">
           {choice.value}
         </button>
       </header>
-      <main>
-        <Page />
+      <main id="main" tabIndex={-1}>
+        <Guarded key={path.value}>
+          <Page />
+        </Guarded>
       </main>
       <Overlays />
     </>
@@ -66,7 +74,7 @@ function Page() {
   return (
     <Empty title="There is no such page">
       <p>
-        <a href="/">All runs</a>
+        Press <kbd>Ctrl+K</kbd> to go anywhere, or see <a href="/">all runs</a>.
       </p>
     </Empty>
   );
@@ -95,12 +103,27 @@ function AskToken() {
   );
 }
 
-addEventListener("keydown", (event) => {
-  if (isWriting(event)) return;
-  if (event.key === "/") {
-    document.getElementById("search")?.focus();
-    event.preventDefault();
+/** A page that breaks says so and leaves the rest standing. */
+class Guarded extends Component<{ children: ComponentChildren }, { broken?: string }> {
+  static override getDerivedStateFromError(error: unknown): { broken: string } {
+    return { broken: error instanceof Error ? error.message : String(error) };
   }
+
+  override render() {
+    const { broken } = this.state;
+    if (broken === undefined) return this.props.children;
+    return <Failed problem={new Problem(0, `this page broke: ${broken}`, "loading it again may help; the runs are not touched")} again={() => location.reload()} />;
+  }
+}
+
+function skip(event: MouseEvent): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}
+
+effect(() => {
+  const title = PAGES.find((page) => page.path === path.value)?.title ?? (path.value === "/compare" ? "Compare" : undefined);
+  if (title) document.title = `${title} · jobmeter`;
 });
 
 render(<App />, document.getElementById("app") as HTMLElement);

@@ -365,6 +365,14 @@ export interface Alert {
   silenced_by?: string;
 }
 
+export interface Silence {
+  id: string;
+  where: string;
+  rules: string[];
+  until: string;
+  active: boolean;
+}
+
 export interface AlertsTold {
   alerts: Alert[];
 }

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 ROUTES: dict[str, str] = {
     "alerts": "jobmeter.web.api_alerts",
-    "live": "jobmeter.web.api_live",
     "context": "jobmeter.web.api_context",
     "lists": "jobmeter.web.api_lists",
+    "live": "jobmeter.web.api_live",
     "logs": "jobmeter.web.api_logs",
     "metrics": "jobmeter.web.api_metrics",
     "misc": "jobmeter.web.api_misc",

@@ -1,204 +1,90 @@
 // Runs side by side: what is different, who does best, and their lines in one graph.
-import { signal } from "@preact/signals";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import "../style/compare.css";
+import { useEffect, useState } from "preact/hooks";
 import { get } from "../api.ts";
-import { Chart, type Range } from "../chart/chart.tsx";
-import type { Drawn } from "../chart/lines.ts";
-import * as format from "../format.ts";
+import { AddRun, Chosen } from "../compare/chosen.tsx";
+import { Overlay } from "../compare/overlay.tsx";
+import { PhaseBars } from "../compare/phases.tsx";
+import { MOST_RUNS, shown, type Shown } from "../compare/state.ts";
+import { Differences, Losses, Numbers } from "../compare/table.tsx";
 import { useLoaded } from "../load.ts";
-import { curves, panels } from "../panels.ts";
 import { Empty, Failed, Skeleton } from "../parts/bits.tsx";
-import { nameOf } from "../parts/run_columns.tsx";
-import { query, setQuery } from "../router.ts";
-import { colour } from "../theme.ts";
-import type { Compared, Curves, Lines, Run } from "../types.ts";
-
-const MOST_RUNS = 10;
-const POINTS = 400;
+import { isWriting } from "../router.ts";
+import type { Compared, Run } from "../types.ts";
 
 export function Compare() {
-  const ids = (query.value.get("runs") ?? "").split(",").filter(Boolean).slice(0, MOST_RUNS);
-  const compared = useLoaded<Compared>(ids.length > 1 ? "/api/v1/compare" : null, { runs: ids });
-  const runs = useRuns(ids);
-  if (ids.length < 2) {
+  const now = shown();
+  const compared = useLoaded<Compared>(now.ids.length > 1 ? "/api/v1/compare" : null, { runs: now.ids });
+  const runs = useRuns(now.ids);
+  useEffect(() => {
+    const key = (event: KeyboardEvent): void => {
+      if (event.key !== "c" || isWriting(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+      document.getElementById("add-run")?.focus();
+      event.preventDefault();
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  }, []);
+  if (now.ids.length < 2) return <TooFew now={now} runs={runs} />;
+  if (compared.problem) {
     return (
-      <Empty title="Pick two runs or more">
-        <p>
-          Tick them among <a href="/">all runs</a>, and press <kbd>c</kbd>.
-        </p>
-      </Empty>
+      <>
+        <h1>Compare</h1>
+        <Chosen runs={now.ids.map((id) => known(runs, id))} shown={now} />
+        <Failed problem={compared.problem} again={compared.again} />
+      </>
     );
   }
-  if (compared.problem) return <Failed problem={compared.problem} again={compared.again} />;
-  if (!compared.data || runs.length === 0) return <Skeleton lines={12} />;
-  const names = ids.map((id) => nameOf(runs.find((run) => run.run_id === id) ?? ({ run_id: id, status: "lost" } as Run)));
+  // what is shown belongs together: an answer about other runs waits for theirs
+  const isWhole = compared.data && compared.data.runs.join() === now.ids.join() && runs.length === now.ids.length;
+  if (!compared.data || !isWhole) return <Skeleton lines={14} />;
   return (
     <>
-      <h1>Compare</h1>
-      <Numbers compared={compared.data} names={names} />
-      <Overlay runs={runs} />
-      <Differences title="Settings that differ" rows={compared.data.config} names={names} />
-      <Differences title="Surroundings that differ" rows={compared.data.environment} names={names} />
+      <div class="title">
+        <h1>Compare {now.ids.length} runs</h1>
+        {now.left > 0 && <span class="badge warning">{`${now.left} more left out: ${MOST_RUNS} fit`}</span>}
+      </div>
+      <Chosen runs={runs} shown={now} />
+      <Numbers compared={compared.data} runs={runs} onlyDifferent={now.onlyDifferent} />
+      <PhaseBars phases={compared.data.phases} runs={runs} />
+      <Overlay runs={runs} shown={now} />
+      <Losses compared={compared.data} runs={runs} />
+      <Differences title="Settings that differ" none="Command lines and settings are the same." rows={compared.data.config} runs={runs} />
+      <Differences title="Surroundings that differ" none="Host, versions, commit and limits are the same, as far as all of them are known." rows={compared.data.environment} runs={runs} />
     </>
   );
 }
 
+function TooFew({ now, runs }: { now: Shown; runs: readonly Run[] }) {
+  return (
+    <Empty title={now.ids.length === 1 ? "One more run to compare" : "Pick two runs or more"} command="jobmeter compare RUN OTHER">
+      <p>
+        Tick them among <a href="/">all runs</a> and press <kbd>c</kbd>, or look one up here:
+      </p>
+      {runs.length > 0 ? <Chosen runs={runs} shown={now} /> : <AddRun ids={now.ids} />}
+      <p>In a terminal:</p>
+    </Empty>
+  );
+}
+
+function known(runs: readonly Run[], id: string): Run {
+  return runs.find((run) => run.run_id === id) ?? { run_id: id, status: "lost" };
+}
+
+/** Read the runs themselves, in the order they are named; the same run is read once. */
 function useRuns(ids: readonly string[]): Run[] {
-  const [runs, setRuns] = useState<Run[]>([]);
+  const [held, setHeld] = useState<Record<string, Run>>({});
   const key = ids.join(",");
   useEffect(() => {
     const abort = new AbortController();
-    const asked = ids.map((id) => get<Run>(`/api/v1/runs/${encodeURIComponent(id)}`, {}, abort.signal).catch(() => undefined));
-    void Promise.all(asked).then((found) => setRuns(found.filter((run) => run !== undefined)));
-    return () => abort.abort();
-  }, [key]);
-  return runs;
-}
-
-function Names({ names }: { names: readonly string[] }) {
-  return (
-    <>
-      {names.map((name, place) => (
-        <th key={place} class="number" title={name}>
-          <i class="dot" style={{ background: colour(place) }} /> {name}
-        </th>
-      ))}
-    </>
-  );
-}
-
-function Numbers({ compared, names }: { compared: Compared; names: readonly string[] }) {
-  return (
-    <section class="panel wide">
-      <table class="plain">
-        <thead>
-          <tr>
-            <th>Number</th>
-            <Names names={names} />
-          </tr>
-        </thead>
-        <tbody>
-          {compared.metrics.map((metric) => (
-            <tr key={metric.key}>
-              <td>{metric.key}</td>
-              {metric.values.map((value, place) => {
-                const change = metric.change_percent[place];
-                return (
-                  <td key={place} class={metric.winner === compared.runs[place] ? "number winner" : "number"}>
-                    {value === null ? "" : shown(metric.key, value)}
-                    {place > 0 && typeof change === "number" && <span class="muted"> {change > 0 ? "+" : ""}{format.digits(change)} %</span>}
-                  </td>
-                );
-              })}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
-function shown(key: string, value: number): string {
-  if (/bytes|memory|mem_|_rss/.test(key)) return format.bytes(value);
-  if (/seconds|wall|cputime/.test(key) && !/per_second/.test(key)) return format.seconds(value);
-  if (/percent|util/.test(key)) return format.percent(value);
-  return format.digits(value);
-}
-
-function Differences({ title, rows, names }: { title: string; rows: Compared["config"]; names: readonly string[] }) {
-  if (rows.length === 0) return null;
-  return (
-    <section class="panel wide">
-      <h2>{title}</h2>
-      <table class="plain">
-        <thead>
-          <tr>
-            <th />
-            <Names names={names} />
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.path}>
-              <td>
-                <code>{row.path}</code>
-              </td>
-              {row.values.map((value, place) => (
-                <td key={place} class="number">
-                  {value === null || value === undefined ? <span class="muted">absent</span> : <code>{text(value)}</code>}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
-function text(value: unknown): string {
-  const whole = typeof value === "string" ? value : JSON.stringify(value);
-  return whole.length > 60 ? `${whole.slice(0, 57)}…` : whole;
-}
-
-/** The same chart of every run, laid over one another from their beginnings on. */
-function Overlay({ runs }: { runs: readonly Run[] }) {
-  const ranges = useMemo(() => ({ time: signal<Range | null>(null), step: signal<Range | null>(null) }), []);
-  const [found, setFound] = useState<{ lines: (Lines | undefined)[]; curves: (Curves | undefined)[] }>();
-  const isLog = query.value.get("log") === "1";
-  const key = runs.map((run) => run.run_id).join(",");
-  useEffect(() => {
-    const abort = new AbortController();
-    const ask = <T,>(run: Run, what: string): Promise<T | undefined> =>
-      get<T>(`/api/v1/runs/${encodeURIComponent(run.run_id)}/${what}`, { points: POINTS }, abort.signal).catch(() => undefined);
-    void Promise.all([
-      Promise.all(runs.map((run) => ask<Lines>(run, "series"))),
-      Promise.all(runs.map((run) => (run.steps?.count ? ask<Curves>(run, "steps") : Promise.resolve(undefined)))),
-    ]).then(([lines, steps]) => setFound({ lines, curves: steps }));
-    return () => abort.abort();
-  }, [key]);
-  if (!found) return <Skeleton lines={8} />;
-  const measured = laid(runs, (run, place) => panels(found.lines[place]?.series ?? [], format.epoch(run.started_at) ?? 0));
-  const logged = laid(runs, (_run, place) => curves(found.curves[place]?.series ?? []));
-  return (
-    <>
-      <div class="search graphs">
-        <label>
-          <input type="checkbox" checked={isLog} onChange={() => setQuery({ log: isLog ? null : "1" })} /> logarithmic
-        </label>
-      </div>
-      <div class="columns">
-        {logged.map((panel) => (
-          <Chart
-            key={`step ${panel.title}`}
-            {...panel}
-            axis="step"
-            axisName="step"
-            showX={(value) => `step ${Math.round(value).toLocaleString("en")}`}
-            range={ranges.step}
-            isLog={isLog}
-          />
-        ))}
-        {measured.map((panel) => (
-          <Chart key={panel.title} {...panel} axis="relative" axisName="seconds" showX={format.seconds} range={ranges.time} isLog={isLog} />
-        ))}
-      </div>
-    </>
-  );
-}
-
-/** Take the first line of every run's panel of one title: the same question, answered by each. */
-function laid(runs: readonly Run[], of: (run: Run, place: number) => ReturnType<typeof panels>): ReturnType<typeof panels> {
-  const all = runs.map(of);
-  const titles = [...new Set(all.flat().map((panel) => panel.title))];
-  return titles.map((title) => {
-    const lines: Drawn[] = [];
-    all.forEach((found, place) => {
-      const first = found.find((panel) => panel.title === title)?.lines[0];
-      const run = runs[place];
-      if (first && run) lines.push({ ...first, label: nameOf(run), hue: place });
+    const missing = ids.filter((id) => !(id in held));
+    const asked = missing.map((id) => get<Run>(`/api/v1/runs/${encodeURIComponent(id)}`, {}, abort.signal).catch(() => undefined));
+    void Promise.all(asked).then((found) => {
+      if (abort.signal.aborted) return;
+      const fresh = found.flatMap((run) => (run ? [[run.run_id, run] as const] : []));
+      setHeld((before) => ({ ...before, ...Object.fromEntries(fresh) }));
     });
-    const sample = all.flat().find((panel) => panel.title === title);
-    return { ...(sample as NonNullable<typeof sample>), lines };
-  });
+    return () => abort.abort();
+  }, [key]);
+  return ids.flatMap((id) => held[id] ?? []);
 }

@@ -1,105 +1,72 @@
-// What runs now, over all hosts: how far, how fast, how near its limits.
+// What runs now, over all hosts and ranks: how far, how fast, who is behind, what fires.
+import "../style/live.css";
 import { useEffect, useState } from "preact/hooks";
-import * as format from "../format.ts";
+import { Alerts, useAlerts } from "../live/alerts.tsx";
+import { Job } from "../live/job.tsx";
 import { throttle, useLoaded } from "../load.ts";
-import { Empty, Failed, Skeleton, StatusBadge } from "../parts/bits.tsx";
-import { nameOf } from "../parts/run_columns.tsx";
+import { Empty, Failed, Skeleton } from "../parts/bits.tsx";
 import { heardAt, isConnected, listen } from "../stream.ts";
-import type { Run, RunsPage } from "../types.ts";
+import type { Living } from "../types.ts";
+
+const LOOK_MILLISECONDS = 1000;
 
 export function Live() {
-  const page = useLoaded<RunsPage>("/api/v1/runs", { q: "status=running or status=paused or status=queued", limit: 200 });
+  const living = useLoaded<Living>("/api/v1/live");
+  const alerts = useAlerts();
+  const now = useNow();
   useEffect(() => {
-    const look = throttle(1500, page.again);
-    return listen(look);
+    const look = throttle(LOOK_MILLISECONDS, living.again);
+    const lookAtAlerts = throttle(LOOK_MILLISECONDS, alerts.again);
+    return listen((event) => {
+      look();
+      if (event.kind === "alert" || event.kind === "reset") lookAtAlerts();
+    });
   }, []);
-  if (page.problem && !page.data) return <Failed problem={page.problem} again={page.again} />;
-  if (!page.data) return <Skeleton lines={8} />;
-  if (page.data.runs.length === 0) {
-    return (
-      <Empty title="Nothing runs now" command="jobmeter run -- make -j4">
-        <p>Jobs that are recorded appear here within two seconds.</p>
-      </Empty>
-    );
-  }
+  if (living.problem && !living.data) return <Failed problem={living.problem} again={living.again} />;
+  if (!living.data) return <Skeleton lines={10} />;
+  const { jobs, runs, hosts } = living.data;
   return (
     <>
       <div class="title">
-        <h1>{page.data.total} running</h1>
+        <h1>{jobs.length === 0 ? "Live" : `${jobs.length} job${jobs.length === 1 ? " runs" : "s run"}`}</h1>
+        {jobs.length > 0 && (
+          <span class="muted">
+            {runs > jobs.length ? `${runs} recorders ` : ""}on {hosts.length === 1 ? hosts[0] : `${hosts.length} hosts`}
+          </span>
+        )}
         <Freshness />
       </div>
-      <div class="columns">
-        {page.data.runs.map((run) => (
-          <Card key={run.run_id} run={run} />
-        ))}
-      </div>
+      <Alerts watched={alerts} now={now} />
+      {jobs.length === 0 ? (
+        <Empty title="Nothing runs now" command="jobmeter run -- make -j4">
+          <p>Jobs that are recorded appear here within two seconds. Put these words in front of any command:</p>
+        </Empty>
+      ) : (
+        <div class="columns">
+          {jobs.map((job) => (
+            <Job key={job.job_id} job={job} now={now} />
+          ))}
+        </div>
+      )}
     </>
   );
 }
 
-/** Whether what is shown is live, and if not, how old it is. */
-export function Freshness() {
-  const [now, setNow] = useState(Date.now());
+/** The present moment in seconds, once a second. */
+function useNow(): number {
+  const [now, setNow] = useState(Date.now() / 1000);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1000);
+    const timer = setInterval(() => setNow(Date.now() / 1000), 1000);
     return () => clearInterval(timer);
   }, []);
+  return now;
+}
+
+/** Whether what is shown is live, and if not, how old it is. */
+export function Freshness() {
+  const now = useNow();
   if (isConnected.value) return <span class="badge live">live</span>;
   if (heardAt.value === 0) return <span class="badge">connecting</span>;
-  const past = (now - heardAt.value) / 1000;
-  return <span class={past > 60 ? "badge critical" : "badge warning"}>{past > 60 ? "lost" : `${Math.round(past)} s ago`}</span>;
-}
-
-function Card({ run }: { run: Run }) {
-  const memory = run.headline?.["memory_peak_bytes"]?.value;
-  const cpu = run.headline?.["cpu_seconds"]?.value;
-  const limit = run.limits?.memory_bytes;
-  const share = memory !== undefined && limit ? memory / limit : undefined;
-  return (
-    <article class="panel">
-      <div class="title">
-        <h2>
-          <a href={`/jobs/${encodeURIComponent(run.run_id)}`}>{nameOf(run)}</a>
-        </h2>
-        <StatusBadge status={run.status} />
-      </div>
-      <div class="under">
-        {run.project && <span>{run.project}</span>}
-        {run.host && <span>{run.host}</span>}
-        {run.wall_seconds !== undefined && <span>{format.seconds(run.wall_seconds)}</span>}
-        {run.world_size !== undefined && run.world_size > 1 && <span>{run.world_size} ranks</span>}
-      </div>
-      <div class="figures">
-        {memory !== undefined && (
-          <div class="figure">
-            <span class="muted">Memory peak</span>
-            <b>{format.bytes(memory)}</b>
-            {share !== undefined && <Meter share={share} label={`of ${format.bytes(limit as number)}`} />}
-          </div>
-        )}
-        {cpu !== undefined && run.wall_seconds ? (
-          <div class="figure">
-            <span class="muted">CPU</span>
-            <b>{format.digits(cpu / run.wall_seconds)} cores</b>
-          </div>
-        ) : null}
-        {run.steps?.last_step !== undefined && (
-          <div class="figure">
-            <span class="muted">Step</span>
-            <b>{run.steps.last_step.toLocaleString("en")}</b>
-            {run.steps.steps_per_second !== undefined && <span class="muted">{format.digits(run.steps.steps_per_second)} a second</span>}
-          </div>
-        )}
-      </div>
-    </article>
-  );
-}
-
-function Meter({ share, label }: { share: number; label: string }) {
-  const tone = share > 0.95 ? "critical" : share > 0.85 ? "warning" : "good";
-  return (
-    <span class={`meter ${tone}`} title={`${Math.round(share * 100)} % ${label}`}>
-      <i style={{ width: `${Math.min(100, share * 100)}%` }} />
-    </span>
-  );
+  const past = now - heardAt.value / 1000;
+  return <span class={past > 60 ? "badge critical" : "badge warning"}>{past > 60 ? "lost" : `${Math.max(0, Math.round(past))} s ago`}</span>;
 }

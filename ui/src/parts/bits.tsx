@@ -1,5 +1,6 @@
 // Small things every page uses.
 import type { ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
 import type { Problem } from "../api.ts";
 import type { Status } from "../types.ts";
 
@@ -50,11 +51,24 @@ export function Empty({ title, command, children }: { title: string; command?: s
 }
 
 export function Command({ text }: { text: string }) {
+  const code = useRef<HTMLElement>(null);
+  const [said, setSaid] = useState("Copy");
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setSaid("Copied");
+    } catch {
+      // not over plain HTTP from afar: the words are marked, and a key copies them
+      if (code.current) getSelection()?.selectAllChildren(code.current);
+      setSaid("Press Ctrl+C");
+    }
+    setTimeout(() => setSaid("Copy"), 2000);
+  };
   return (
     <div class="command">
-      <code>{text}</code>
-      <button type="button" class="quiet" onClick={() => void navigator.clipboard?.writeText(text)}>
-        Copy
+      <code ref={code}>{text}</code>
+      <button type="button" class="quiet" onClick={() => void copy()} aria-live="polite">
+        {said}
       </button>
     </div>
   );
@@ -70,6 +84,7 @@ export function Skeleton({ lines = 3 }: { lines?: number }) {
   );
 }
 
+/** Write a fact as a sentence; a name that it begins with stays as it is spelled. */
 export function sentence(text: string): string {
   const first = /^[a-z]+(?=[\s,.:;]|$)/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   return /[.!?]$/.test(first) ? first : `${first}.`;

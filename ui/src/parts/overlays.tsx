@@ -1,10 +1,9 @@
 // What lies over a page: anything by Ctrl+K, the keys by ?, and what was just done with a way back.
+import "../style/shell.css";
 import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { get } from "../api.ts";
-import { go, isWriting } from "../router.ts";
-import type { Run, RunsPage } from "../types.ts";
-import { nameOf } from "./run_columns.tsx";
+import { useEffect, useRef } from "preact/hooks";
+import { isWriting } from "../router.ts";
+import { Palette } from "./palette.tsx";
 
 type Open = "palette" | "help" | null;
 
@@ -26,11 +25,39 @@ export function tell(next: Notice): void {
 }
 
 addEventListener("keydown", (event) => {
-  if (event.key === "Escape") open.value = null;
+  if (event.key === "Escape" && open.value !== null) open.value = null;
   else if (event.key === "k" && (event.ctrlKey || event.metaKey)) open.value = "palette";
-  else if (event.key === "?" && !isWriting(event)) open.value = "help";
-  else return;
+  else if (open.value !== null || isWriting(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+  else if (event.key === "?") open.value = "help";
+  else if (event.key === "/") search();
+  else if (event.key !== "j" && event.key !== "k") return;
+  else if (!step(event.key === "j" ? 1 : -1)) return;
   event.preventDefault();
+});
+
+/** Go to the search of the page; one that has none searches everything. */
+function search(): void {
+  const field = document.getElementById("search");
+  if (field) field.focus();
+  else open.value = "palette";
+}
+
+/** Move to the next or previous thing of a page that says which they are. */
+function step(by: 1 | -1): boolean {
+  const rows = [...document.querySelectorAll<HTMLElement>("main [data-row]")];
+  if (rows.length === 0) return false;
+  const at = rows.findIndex((row) => row.contains(document.activeElement));
+  const next = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + by))];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+  return true;
+}
+
+/** Enter on a thing that is no link itself opens the link in it. */
+addEventListener("keydown", (event) => {
+  const row = event.target instanceof HTMLElement && event.target.matches("main [data-row]") ? event.target : null;
+  if (event.key !== "Enter" || row === null || row instanceof HTMLButtonElement) return;
+  row.querySelector<HTMLAnchorElement>("a[href]")?.click();
 });
 
 export function Overlays() {
@@ -58,7 +85,7 @@ export function Overlays() {
   );
 }
 
-function Dialog({ label, children }: { label: string; children: preact.ComponentChildren }) {
+export function Dialog({ label, children }: { label: string; children: preact.ComponentChildren }) {
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => box.current?.showModal(), []);
   return (
@@ -73,107 +100,59 @@ function Dialog({ label, children }: { label: string; children: preact.Component
   );
 }
 
-interface Choice {
-  title: string;
-  note: string;
-  path: string;
-}
-
-const PAGES: readonly Choice[] = [
-  { title: "Runs", note: "page", path: "/" },
-  { title: "Live", note: "page", path: "/live" },
-  { title: "Campaigns", note: "page", path: "/campaigns" },
-  { title: "Sizing", note: "page", path: "/sizing" },
-];
-
-function Palette() {
-  const [text, setText] = useState("");
-  const [found, setFound] = useState<{ text: string; runs: Run[] }>({ text: "", runs: [] });
-  const [at, setAt] = useState(0);
-  useEffect(() => {
-    const abort = new AbortController();
-    const timer = setTimeout(() => {
-      // a name half written is no filter yet: then nothing is found
-      get<RunsPage>("/api/v1/runs", { q: text.trim(), limit: 8 }, abort.signal).then(
-        (page) => setFound({ text, runs: page.runs }),
-        () => setFound({ text, runs: [] }),
-      );
-    }, 120);
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [text]);
-  const wanted = text.trim().toLowerCase();
-  const choices: Choice[] = [
-    ...PAGES.filter((page) => page.title.toLowerCase().includes(wanted)),
-    // what was found for other letters must not be taken by a quick Enter
-    ...(found.text === text ? found.runs : []).map((run) => ({ title: nameOf(run), note: `${run.status} ${run.run_id}`, path: `/jobs/${encodeURIComponent(run.run_id)}` })),
-  ];
-  const chosen = Math.min(at, choices.length - 1);
-  const take = (choice: Choice | undefined): void => {
-    if (!choice) return;
-    open.value = null;
-    go(choice.path);
-  };
-  return (
-    <Dialog label="Go to">
-      <input
-        type="search"
-        autofocus
-        aria-label="Go to a run or a page"
-        placeholder="Go to a run or a page"
-        value={text}
-        onInput={(event) => {
-          setText(event.currentTarget.value);
-          setAt(0);
-        }}
-        onKeyDown={(event) => {
-          if (event.key === "ArrowDown") setAt(Math.min(choices.length - 1, chosen + 1));
-          else if (event.key === "ArrowUp") setAt(Math.max(0, chosen - 1));
-          else if (event.key === "Enter") take(choices[chosen]);
-          else return;
-          event.preventDefault();
-        }}
-      />
-      <ul role="listbox" aria-label="Found">
-        {choices.map((choice, place) => (
-          <li key={choice.path} role="option" aria-selected={place === chosen} onClick={() => take(choice)}>
-            <span>{choice.title}</span> <span class="muted">{choice.note}</span>
-          </li>
-        ))}
-      </ul>
-    </Dialog>
-  );
-}
-
-const KEYS: readonly [string, string][] = [
-  ["/", "search"],
-  ["Ctrl+K", "go anywhere"],
-  ["j, k", "next and previous run"],
-  ["x", "pick a run"],
-  ["c", "compare the picked"],
-  ["Enter", "open a run"],
-  ["drag on a chart", "zoom all charts in"],
-  ["double click", "back to the whole run"],
-  ["Shift+wheel", "move along"],
-  ["?", "this help"],
+const KEYS: readonly { where: string; keys: readonly [string, string][] }[] = [
+  {
+    where: "Everywhere",
+    keys: [
+      ["Ctrl+K", "go to a run or a page, or do something"],
+      ["/", "search on this page"],
+      ["j, k", "next and previous run, job or row"],
+      ["Enter", "open it"],
+      ["Esc", "close what lies over the page"],
+      ["?", "this help"],
+    ],
+  },
+  {
+    where: "Runs",
+    keys: [
+      ["x", "pick a run"],
+      ["c", "compare the picked"],
+    ],
+  },
+  { where: "Compare", keys: [["c", "add a run"]] },
+  {
+    where: "Charts",
+    keys: [
+      ["drag", "zoom all charts in"],
+      ["double click", "back to the whole run"],
+      ["Shift+wheel", "move along"],
+      ["Ctrl+wheel", "zoom at the pointer"],
+    ],
+  },
 ];
 
 function Help() {
   return (
     <Dialog label="Keys">
       <h2>Keys</h2>
-      <dl class="facts">
-        {KEYS.map(([key, what]) => (
-          <>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{what}</dd>
-          </>
-        ))}
-      </dl>
+      {KEYS.map(({ where, keys }) => (
+        <section key={where} class="keys">
+          <h3>{where}</h3>
+          <dl class="facts">
+            {keys.map(([key, what]) => (
+              <div key={key}>
+                <dt>
+                  <kbd>{key}</kbd>
+                </dt>
+                <dd>{what}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+      <form method="dialog">
+        <button type="submit">Close</button>
+      </form>
     </Dialog>
   );
 }
