@@ -197,6 +197,7 @@ function Scrolled({ page, place, children }: { page: LogPage | undefined; place:
     <pre
       ref={box}
       tabIndex={0}
+      role="group"
       aria-label="Lines of the output"
       onScroll={(event) => {
         const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;

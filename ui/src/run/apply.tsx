@@ -3,7 +3,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isSaved, Problem, send } from "../api.ts";
 import { Command, Failed, Skeleton } from "../parts/bits.tsx";
-import { tell } from "../parts/overlays.tsx";
 import type { Recommendation } from "../types.ts";
 import { canSave, download, saveAs } from "./files.ts";
 import type { Applied, Context } from "./types.ts";
@@ -118,12 +117,14 @@ function Made({ applied, name, advice }: { applied: Applied; name: string; advic
   const given = typeof applied.config === "string" ? applied.config : `${JSON.stringify(applied.config, null, 2)}\n`;
   const [text, setText] = useState(given);
   useEffect(() => setText(given), [given]);
+  // a notice of the page would lie under the dialog
+  const [done, setDone] = useState("");
   const save = async (): Promise<void> => {
     try {
       const saved = await saveAs(name, text);
-      if (saved) tell({ text: `Saved as ${saved}` });
+      setDone(saved === undefined ? "" : `Saved as ${saved}`);
     } catch (error) {
-      tell({ text: `Cannot be saved: ${String(error)}` });
+      setDone(`Cannot be saved: ${String(error)}`);
     }
   };
   return (
@@ -135,7 +136,7 @@ function Made({ applied, name, advice }: { applied: Applied; name: string; advic
         <textarea rows={Math.min(14, text.split("\n").length + 1)} spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} />
       </label>
       <p class="buttons">
-        <button type="button" onClick={() => void navigator.clipboard.writeText(text).then(() => tell({ text: "Copied" }))}>
+        <button type="button" onClick={() => void navigator.clipboard.writeText(text).then(() => setDone("Copied"))}>
           Copy
         </button>
         <button type="button" onClick={() => download(name, text)}>
@@ -151,6 +152,9 @@ function Made({ applied, name, advice }: { applied: Applied; name: string; advic
             Undo my edits
           </button>
         )}
+        <span class="muted" role="status">
+          {done}
+        </span>
       </p>
     </>
   );
@@ -160,7 +164,7 @@ function Diff({ text }: { text: string }) {
   if (!text) return <p class="muted">Nothing of it changes in this config.</p>;
   const lines = text.split("\n").filter((line, place, all) => place > 1 && !(place === all.length - 1 && line === ""));
   return (
-    <pre class="diff" aria-label="Changes" tabIndex={0}>
+    <pre class="diff" role="group" aria-label="Changes" tabIndex={0}>
       {lines.map((line, place) => (
         <span key={place} class={line.startsWith("+") ? "plus" : line.startsWith("-") ? "minus" : line.startsWith("@@") ? "muted" : ""}>
           {line}

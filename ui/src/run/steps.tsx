@@ -117,7 +117,7 @@ function Row({ place, total, row, names, best, columns }: RowProps) {
   const isLast = place === total - 1;
   return (
     <div
-      class={isBest ? "best" : isLast ? "last" : ""}
+      class={`${isBest ? "best" : ""} ${isLast ? "last" : ""}`}
       role="row"
       aria-rowindex={place + 2}
       style={{ gridTemplateColumns: columns, transform: `translateY(${place * ROW_PIXELS}px)` }}
