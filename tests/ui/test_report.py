@@ -20,9 +20,9 @@ TRAINING = f"""
 import sys, time
 import jobmeter
 run = jobmeter.init(project="vision", config={{"train": {{"batch_size": 8}}, "lr": 1e-3}})
-for step in range(60):
+for step in range(2000):
     run.log({{"loss": 2 / (step + 1)}}, step=step)
-    time.sleep(0.02)
+    time.sleep(0.0005)
 run.event("batch_size_changed", {{"old": 4, "new": 8}})
 run.finish()
 print({EVIL!r})
@@ -132,6 +132,14 @@ def test_an_error_leads_to_its_place_in_the_output(page: Page) -> None:
     output.get_by_role("button", name=re.compile("OutOfMemoryError")).first.click()
     expect(output.locator("pre")).to_contain_text("Tried to allocate 2.00 GiB")
     expect(output.locator("pre")).to_contain_text("after it, line 3")
+
+
+def test_the_steps_that_are_kept_are_told_as_such(page: Page) -> None:
+    steps = page.get_by_label("Steps", exact=True)
+    expect(steps).to_contain_text(re.compile(r"\d{3} steps of 2,000"))
+    steps.get_by_role("button", name="last").click()
+    expect(steps.locator(".last")).to_contain_text("1,999")
+    expect(steps.get_by_role("table")).not_to_contain_text("…")
 
 
 def test_nothing_can_be_changed_in_a_file(page: Page) -> None:

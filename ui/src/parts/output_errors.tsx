@@ -21,7 +21,7 @@ export function ErrorSteps({ errors, at, stream, go }: { errors: readonly Placed
     go(errors[next] as Placed);
   };
   return (
-    <span class="steps" role="group" aria-label="Errors">
+    <span class="walk" role="group" aria-label="Errors">
       <button type="button" aria-label="Previous error" onClick={() => step(-1)}>
         ‹
       </button>

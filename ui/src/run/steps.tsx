@@ -2,7 +2,7 @@
 // Pieces are what the server made of the steps for a coarse line: it says how many steps each holds, so every row has
 // a place before it is known.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { get } from "../api.ts";
+import { get, isSaved } from "../api.ts";
 import * as format from "../format.ts";
 import { useLoaded } from "../load.ts";
 import { Skeleton } from "../parts/bits.tsx";
@@ -20,7 +20,7 @@ export function Steps({ run, at }: { run: RunShown; at: string }) {
   useEffect(() => coarse.again(), [run.steps?.count, run.status]);
   const ranks = useMemo(() => [...new Set((coarse.data?.series ?? []).map((curve) => curve.rank))].sort((one, other) => one - other), [coarse.data]);
   const chosen = rank ?? ranks[0] ?? 0;
-  const curves = useMemo(() => curvesOf(coarse.data, chosen), [coarse.data, chosen]);
+  const curves = useMemo(() => curvesOf(coarse.data, chosen).map((curve) => (isSaved() ? alone(curve) : curve)), [coarse.data, chosen]);
   if (!coarse.data && coarse.problem) return null;
   return (
     <section class="panel" aria-label="Steps">
@@ -37,7 +37,7 @@ export function Steps({ run, at }: { run: RunShown; at: string }) {
           </label>
         )}
       </div>
-      {curves.length > 0 ? <Rows key={chosen} at={at} rank={chosen} curves={curves} /> : <Skeleton lines={8} />}
+      {curves.length > 0 ? <Rows key={chosen} at={at} rank={chosen} curves={curves} logged={run.steps?.count ?? 0} /> : <Skeleton lines={8} />}
     </section>
   );
 }
@@ -55,7 +55,12 @@ function curvesOf(found: Curves | undefined, rank: number): Curve[] {
     .sort((one, other) => order(one.metric) - order(other.metric));
 }
 
-function Rows({ at, rank, curves }: { at: string; rank: number; curves: readonly Curve[] }) {
+/** A report keeps the last step of each stretch: its rows are those, since nobody can be asked for the others. */
+function alone(curve: Curve): Curve {
+  return { ...curve, first_step: curve.step, n: curve.n.map(() => 1) };
+}
+
+function Rows({ at, rank, curves, logged }: { at: string; rank: number; curves: readonly Curve[]; logged: number }) {
   const found = useMemo(() => pieces(curves), [curves]);
   const best = useMemo(() => bestOf(curves), [curves]);
   const total = (found.at(-1)?.begin ?? 0) + (found.at(-1)?.count ?? 0);
@@ -71,7 +76,7 @@ function Rows({ at, rank, curves }: { at: string; rank: number; curves: readonly
   return (
     <>
       <p class="muted">
-        {total.toLocaleString("en")} steps{" "}
+        {total.toLocaleString("en")} steps{isSaved() && total < logged ? ` of ${logged.toLocaleString("en")}` : ""}{" "}
         {best && bestPlace !== undefined && (
           <button type="button" class="quiet" onClick={() => goTo(bestPlace)}>
             best {best.metric} {format.digits(best.value)}
