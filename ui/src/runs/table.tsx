@@ -1,7 +1,7 @@
 // The table: however long the list is, only the rows in sight exist.
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { go, isWriting } from "../router.ts";
+import { go, isWriting, setQuery } from "../router.ts";
 import type { Glance, Run } from "../types.ts";
 import { Skeleton } from "../parts/bits.tsx";
 import { nameOf, type Column } from "../parts/run_columns.tsx";
@@ -52,7 +52,21 @@ export function Table(props: TableProps) {
         ))}
       </div>
       {props.isLoading && rows.length === 0 && <Skeleton lines={14} />}
-      {!props.isLoading && rows.length === 0 && <p class="cell muted">No run matches.</p>}
+      {!props.isLoading && rows.length === 0 && <NoMatch />}
+    </div>
+  );
+}
+
+function NoMatch() {
+  return (
+    <div class="no-match">
+      <p>No run matches.</p>
+      <p class="muted">
+        Words are looked for in commands and names; <code>status=failed</code>, <code>wall&gt;2h</code> or <code>tag.team=core</code> compare.
+      </p>
+      <button type="button" onClick={() => setQuery({ q: null })}>
+        All runs
+      </button>
     </div>
   );
 }
