@@ -292,6 +292,16 @@ def test_a_note_and_a_tag_are_added_and_the_tag_taken_off(shown: Shown) -> None:
     expect(people).not_to_contain_text("owner=ann")
 
 
+def test_a_run_that_somebody_deletes_says_so_and_can_be_taken_back(shown: Shown, served: Served) -> None:
+    page = shown("disk")
+    run_id = page.url.rpartition("/")[2].partition("#")[0]
+    assert served.client.delete(f"/api/v1/runs/{run_id}").status_code == 200
+    gone = page.get_by_role("alert").filter(has_text="This run was deleted")
+    expect(gone).to_be_visible(timeout=SOON)
+    gone.get_by_role("button", name="Take it out of the bin").click()
+    expect(gone).to_have_count(0, timeout=SOON)
+
+
 def test_a_job_is_found_by_its_name_and_one_that_is_none_is_told(tab: Tab) -> None:
     page = tab.open("/jobs/oom")
     expect(page.get_by_label("Summary")).to_contain_text("The kernel killed python")

@@ -10,6 +10,11 @@ export interface Live {
 
 export type Listener = (event: Live) => void;
 
+/** Tell whether something is to be read anew of a run: there is news of it, or news were missed. One that was deleted has none. */
+export function isAbout(event: Live, runId: string): boolean {
+  return event.kind === "reset" || (event.data["run_id"] === runId && event.data["removed"] !== true);
+}
+
 /** When the server was last heard, in milliseconds; 0 before the first time. */
 export const heardAt = signal(0);
 export const isConnected = signal(false);

@@ -1,10 +1,11 @@
 // One run: what happened, why, what to change, then the graphs and the output behind it. A thin list of panels.
 import "../style/run.css";
-import { useEffect } from "preact/hooks";
-import { isSaved } from "../api.ts";
+import { useEffect, useState } from "preact/hooks";
+import { isSaved, send } from "../api.ts";
 import { throttle, useLoaded } from "../load.ts";
 import { Empty, Failed } from "../parts/bits.tsx";
 import { Output } from "../parts/output.tsx";
+import { tell } from "../parts/overlays.tsx";
 import { People } from "../parts/people.tsx";
 import { nameOf } from "../parts/run_columns.tsx";
 import { Charts } from "../run/charts.tsx";
@@ -19,7 +20,7 @@ import { Summary } from "../run/summary.tsx";
 import type { Context } from "../run/types.ts";
 import { Usage } from "../run/usage.tsx";
 import { Waiting } from "../run/waiting.tsx";
-import { listen } from "../stream.ts";
+import { isAbout, listen } from "../stream.ts";
 import type { Report, RunShown, RunsPage } from "../types.ts";
 
 const LIVE = new Set(["queued", "running", "paused"]);
@@ -54,18 +55,32 @@ function Unknown({ id }: { id: string }) {
   );
 }
 
+/** Somebody deleted the run that is looked at. */
+function Gone({ at }: { at: string }) {
+  return (
+    <p class="panel failed gone" role="alert">
+      This run was deleted.{" "}
+      <button type="button" onClick={() => void send("POST", `${at}/restore`).catch((problem: Error) => tell({ text: problem.message }))}>
+        Take it out of the bin
+      </button>
+    </p>
+  );
+}
+
 function Panels({ run, again }: { run: RunShown; again: () => void }) {
   const at = `/api/v1/runs/${encodeURIComponent(run.run_id)}`;
   const report = useLoaded<Report>(`${at}/report`);
   const context = useLoaded<Context>(`${at}/context`);
   const isLive = LIVE.has(run.status);
+  const [isGone, setGone] = useState(false);
   useEffect(() => {
     const look = throttle(2000, () => {
       again();
       report.again();
     });
     return listen((event) => {
-      if (event.kind === "reset" || event.data["run_id"] === run.run_id) look();
+      if (event.data["run_id"] === run.run_id && event.kind === "run") setGone(event.data["removed"] === true);
+      if (isAbout(event, run.run_id)) look();
     });
   }, [run.run_id]);
   useEffect(() => context.again(), [run.status]);
@@ -75,6 +90,7 @@ function Panels({ run, again }: { run: RunShown; again: () => void }) {
   useEffect(() => () => void (moment.value = null), [run.run_id]);
   return (
     <>
+      {isGone && <Gone at={at} />}
       <Heading run={run} />
       <Summary run={run} report={report} context={context.data} isLive={isLive} />
       <Charts run={run} report={report.data} />

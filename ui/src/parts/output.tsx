@@ -7,7 +7,7 @@ import * as format from "../format.ts";
 import { throttle } from "../load.ts";
 import { useMemoryAt } from "../run/memory_at.ts";
 import { lookAt, moment, pickedBy } from "../run/moment.ts";
-import { listen } from "../stream.ts";
+import { isAbout, listen } from "../stream.ts";
 import type { LogError, LogLine, LogPage } from "../types.ts";
 import { ErrorList, ErrorSteps, placed } from "./output_errors.tsx";
 import { Lines } from "./output_lines.tsx";
@@ -129,7 +129,7 @@ function usePage(id: string, stream: string | undefined, place: Place, isLive: b
     };
     const look = throttle(500, () => void more());
     return listen((event) => {
-      if (event.kind === "reset" || event.data["run_id"] === id) look();
+      if (isAbout(event, id)) look();
     });
   }, [isLive, id, stream, place.kind]);
   const add = async (where: "before" | "after"): Promise<void> => {

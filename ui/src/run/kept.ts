@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Problem, type Query } from "../api.ts";
 import { throttle } from "../load.ts";
-import { listen } from "../stream.ts";
+import { isAbout, listen } from "../stream.ts";
 
 const NEWS_MILLISECONDS = 500;
 
@@ -54,7 +54,7 @@ export function useNews(id: string): number {
   useEffect(() => {
     const look = throttle(NEWS_MILLISECONDS, () => setVersion((before) => before + 1));
     return listen((event) => {
-      if (event.kind === "reset" || event.data["run_id"] === id) look();
+      if (isAbout(event, id)) look();
     });
   }, [id]);
   return version;
