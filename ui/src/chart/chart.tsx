@@ -68,7 +68,7 @@ export function Chart(props: ChartProps) {
   const isNear = useNear(box);
   useEffect(() => latest.current.onSeen?.(isNear), [isNear]);
   const plot = usePlot(box, latest, drawn, joined, isNear, row);
-  const [spoken, setSpoken] = useState("");
+  const isByKeys = useRef(false);
   const id = useId();
   return (
     <figure class="chart">
@@ -97,15 +97,25 @@ export function Chart(props: ChartProps) {
           if (!plot.current || !key(plot.current, latest, event)) return;
           event.preventDefault();
           event.stopPropagation();
-          if (row.value !== null) setSpoken(said(props, drawn, joined, row.value));
+          isByKeys.current = true;
         }}
-        onBlur={() => (crosshairOf(props.range).value = null)}
+        onBlur={() => {
+          isByKeys.current = false;
+          crosshairOf(props.range).value = null;
+        }}
       />
       <Words id={`${id}-words`} given={props} drawn={drawn} />
-      <span class="unseen" role="status">
-        {spoken}
-      </span>
+      <Spoken row={row} say={(at) => (isByKeys.current ? said(props, drawn, joined, at) : "")} />
     </figure>
+  );
+}
+
+/** What keys went to, said aloud; a hand that moves would never let it finish. */
+function Spoken({ row, say }: { row: ReadonlySignal<number | null>; say: (at: number) => string }) {
+  return (
+    <span class="unseen" role="status">
+      {row.value === null ? "" : say(row.value)}
+    </span>
   );
 }
 
