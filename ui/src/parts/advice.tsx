@@ -6,14 +6,21 @@ import type { Context, Followed, Prediction } from "../run/types.ts";
 import type { Recommendation, Report, RunShown } from "../types.ts";
 import { sentence } from "./bits.tsx";
 
-export function Advice({ run, report, context }: { run: RunShown; report: Report; context: Context | undefined }) {
+interface Props {
+  run: RunShown;
+  report: Report;
+  context: Context | undefined;
+  isLive: boolean;
+}
+
+export function Advice({ run, report, context, isLive }: Props) {
   const { recommendations } = report;
   const settable = recommendations.filter((one) => one.config_path !== null);
   return (
     <>
+      {recommendations.length === 0 && <p class="muted">{isLive ? "Nothing so far." : "Nothing is known that would make it better."}</p>}
       {recommendations.length > 0 && (
-        <div class="advised">
-          <h3>What to change</h3>
+        <div>
           <ol class="advice" aria-label="Recommendations">
             {recommendations.map((one) => (
               <Change key={`${one.rule} ${one.title}`} one={one} />

@@ -2,7 +2,7 @@
 import * as format from "../format.ts";
 import type { Loaded } from "../load.ts";
 import { Advice } from "../parts/advice.tsx";
-import { Failed, Health, sentence } from "../parts/bits.tsx";
+import { Failed, Health, sentence, Skeleton } from "../parts/bits.tsx";
 import type { Report, RunShown } from "../types.ts";
 import { Fact } from "./fact.tsx";
 import type { Context } from "./types.ts";
@@ -26,18 +26,25 @@ export function Summary({ run, report, context, isLive }: Props) {
         <h2>Performance Analysis</h2>
         {report.data && <Health value={report.data.health} />}
       </div>
-      {report.data ? (
-        <VerdictTold report={report.data} isLive={isLive} />
-      ) : report.problem ? (
-        <Failed problem={report.problem} again={report.again} />
-      ) : (
-        <div class="skeleton verdict" aria-hidden="true">
-          <span />
-          <span />
+      <div class="halves">
+        <div>
+          {report.data ? (
+            <VerdictTold report={report.data} isLive={isLive} />
+          ) : report.problem ? (
+            <Failed problem={report.problem} again={report.again} />
+          ) : (
+            <div class="skeleton verdict" aria-hidden="true">
+              <span />
+              <span />
+            </div>
+          )}
+          <Figures run={run} report={report.data} context={context} />
         </div>
-      )}
-      <Figures run={run} report={report.data} context={context} />
-      {report.data && <Advice run={run} report={report.data} context={context} />}
+        <div class="changes">
+          <h3>What to change</h3>
+          {report.data ? <Advice run={run} report={report.data} context={context} isLive={isLive} /> : report.problem ? null : <Skeleton lines={4} />}
+        </div>
+      </div>
     </section>
   );
 }

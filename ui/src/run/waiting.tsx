@@ -10,14 +10,22 @@ export function Waiting() {
       </div>
       <section class="panel summary">
         <h2>Performance Analysis</h2>
-        <div class="skeleton verdict" aria-hidden="true">
-          <span />
-          <span />
-        </div>
-        <div class="figures skeleton" aria-hidden="true">
-          {[0, 1, 2, 3].map((place) => (
-            <span key={place} />
-          ))}
+        <div class="halves">
+          <div>
+            <div class="skeleton verdict" aria-hidden="true">
+              <span />
+              <span />
+            </div>
+            <div class="figures skeleton" aria-hidden="true">
+              {[0, 1, 2, 3].map((place) => (
+                <span key={place} />
+              ))}
+            </div>
+          </div>
+          <div class="changes">
+            <h3>What to change</h3>
+            <Skeleton lines={4} />
+          </div>
         </div>
       </section>
       <div class="columns">
