@@ -146,7 +146,7 @@ def test_runs_are_laid_side_by_side(tab: Tab) -> None:
         page.get_by_label(f"pick {tab.run_id(name)}").check()
     page.keyboard.press("c")
     expect(page.get_by_role("heading", name="Compare")).to_be_visible()
-    expect(page.get_by_role("row", name=re.compile("^memory_peak"))).to_contain_text("MiB")
+    expect(page.get_by_role("row", name=re.compile("^Memory peak"))).to_contain_text("MiB")
     expect(page.locator(".legend").first).to_contain_text("second")
 
 

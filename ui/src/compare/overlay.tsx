@@ -30,8 +30,9 @@ export function Overlay({ runs, shown }: { runs: readonly Run[]; shown: Shown })
   const range = useMemo(() => signal<Range | null>(null), [shown.axis]);
   const found = useRead(runs, shown.axis, range);
   const [wanted, setWanted] = useState("");
+  // the same lines stay the same: charts draw again only what changed
+  const charts = useMemo(() => laid(found ?? [], shown), [found, shown.axis, [...shown.hidden].join()]);
   if (!found) return <Skeleton lines={8} />;
-  const charts = laid(found, shown);
   const matching = charts.filter((panel) => panel.title.toLowerCase().includes(wanted.trim().toLowerCase()));
   const showX = shown.axis === "step" ? (x: number) => `step ${Math.round(x).toLocaleString("en")}` : format.seconds;
   return (
