@@ -9,8 +9,8 @@ import pytest
 hypothesis.settings.register_profile("jobmeter", deadline=None)
 hypothesis.settings.load_profile("jobmeter")
 
-# a shell that runs the suite in the background ignores these for everything that is started from here
-for number in (signal.SIGINT, signal.SIGQUIT):
+# a shell that runs the suite in the background, or nohup, ignores these for everything that is started from here
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 

@@ -157,10 +157,10 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", url: str, log: Path) -
             time.sleep(0.05)
 
 
-def wait_until(condition: object, seconds: float = 20.0) -> None:
+def wait_until(condition: object, seconds: float = 20.0, *, what: object = "") -> None:
     """Wait for what another process brings about."""
     assert callable(condition)
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s"
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
         time.sleep(0.05)
