@@ -36,32 +36,3 @@ for (const name of ["localStorage", "sessionStorage"]) {
 }
 // the address of a file says nothing about the view; in a frame it cannot even be written
 history.pushState = history.replaceState = () => undefined;
-
-/** A printer does not scroll: in a report everything is in sight, and so drawn. */
-class Everywhere implements IntersectionObserver {
-  readonly root = null;
-  readonly rootMargin = "0px";
-  readonly scrollMargin = "0px";
-  readonly thresholds = [0];
-  readonly #tell: IntersectionObserverCallback;
-
-  constructor(tell: IntersectionObserverCallback) {
-    this.#tell = tell;
-  }
-
-  observe(target: Element): void {
-    const box = target.getBoundingClientRect();
-    const seen = { boundingClientRect: box, intersectionRatio: 1, intersectionRect: box, isIntersecting: true, rootBounds: null };
-    queueMicrotask(() => this.#tell([{ ...seen, target, time: performance.now() }], this));
-  }
-
-  unobserve(): void {}
-
-  disconnect(): void {}
-
-  takeRecords(): IntersectionObserverEntry[] {
-    return [];
-  }
-}
-
-globalThis.IntersectionObserver = Everywhere;
