@@ -36,7 +36,8 @@ export function Runs() {
   const listing = useListing(asked);
   const [turn, setTurn] = useState(0);
   const groups = useGroups(asked, group, listing.total, turn);
-  const rows: readonly Row[] = group ? groups.rows : listing.runs.map((run) => ({ kind: "run", run, key: run.run_id }));
+  const plain = useMemo(() => listing.runs.map((run): Row => ({ kind: "run", run, key: run.run_id })), [listing.runs]);
+  const rows: readonly Row[] = group ? groups.rows : plain;
   const picking = usePicking(rows.flatMap((row) => (row.kind === "run" ? row.run.run_id : [])));
   useEffect(() => {
     document.title = `${asked.q || "Runs"} · jobmeter`;

@@ -1,6 +1,7 @@
 // What can be done with the runs that are picked.
 import { useState } from "preact/hooks";
 import { get, send } from "../api.ts";
+import { MOST_RUNS } from "../compare/state.ts";
 import { remove } from "../parts/people.tsx";
 import { tell } from "../parts/overlays.tsx";
 import { asProblem } from "./listing.ts";
@@ -12,8 +13,6 @@ interface ActionsProps {
   hide: (ids: readonly string[]) => void;
   again: () => void;
 }
-
-const MOST_COMPARED = 20;
 
 export function Actions({ ids, clear, compare, hide, again }: ActionsProps) {
   const [tag, setTag] = useState("");
@@ -29,8 +28,8 @@ export function Actions({ ids, clear, compare, hide, again }: ActionsProps) {
       <button
         type="button"
         class="main"
-        disabled={ids.length < 2 || ids.length > MOST_COMPARED}
-        title={ids.length > MOST_COMPARED ? `at most ${MOST_COMPARED} can be compared` : "c"}
+        disabled={ids.length < 2 || ids.length > MOST_RUNS}
+        title={ids.length > MOST_RUNS ? `at most ${MOST_RUNS} can be compared` : "c"}
         onClick={compare}
       >
         Compare

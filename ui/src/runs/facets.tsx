@@ -80,7 +80,7 @@ function Section({ name, q, values }: SectionProps) {
   const isChosen = (value: string): boolean => chosenIn(q, name, value);
   const few = values.filter(({ value }, place) => isWhole || place < FEW || isChosen(value));
   return (
-    <section>
+    <section aria-label={TITLES[name] ?? name}>
       <h3>{TITLES[name] ?? name}</h3>
       {few.map(({ value, count }) => (
         <button type="button" key={value} aria-pressed={isChosen(value)} onClick={() => setQuery({ q: turned(q, name, value) })}>

@@ -7,6 +7,7 @@ import type { Run, RunsPage } from "../types.ts";
 
 export const FIRST_RUNS = 100;
 const NEXT_RUNS = 400;
+const LATER_RUNS = 1000;
 
 export interface Question {
   q: string;
@@ -56,7 +57,7 @@ export function useListing(asked: Question | null): Kept {
     const { next } = state;
     if (!asked || next === null || busy.current === next || state.answers !== key) return;
     busy.current = next;
-    readPage(asked, { limit: NEXT_RUNS, cursor: next })
+    readPage(asked, { limit: state.runs.length < LATER_RUNS ? NEXT_RUNS : LATER_RUNS, cursor: next })
       .then((page) => setState((before) => (before.next === next ? extended(before, page) : before)))
       .catch((problem: unknown) => setState((before) => ({ ...before, problem: asProblem(problem) })))
       .finally(() => (busy.current = undefined));
