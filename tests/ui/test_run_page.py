@@ -263,8 +263,8 @@ def test_config_environment_and_provenance_are_told(shown: Shown) -> None:
     environment = panel(page, "Environment")
     for told in ("greedy.py", "128 MiB of memory by cgroup", "Python3.11", "jobmeter run --name oom"):
         expect(environment).to_contain_text(told)
-    environment.get_by_text(re.compile(r"^\d+ packages$")).click()
-    environment.get_by_label("Filter the packages").fill("msgspec")
+    environment.get_by_text(re.compile(r"^Packages \(\d+\)$")).click()
+    environment.get_by_label("Filter packages").fill("msgspec")
     expect(environment.locator("dt", has_text="msgspec")).to_be_visible()
     expect(environment.locator("dt", has_text="numpy")).to_have_count(0)
     provenance = panel(page, "Provenance")

@@ -86,9 +86,9 @@ export function Environment({ run, context }: { run: RunShown; context: Context 
       {context ? (
         <>
           <Facts rows={surroundings(run, context)} label="Filter the environment" />
-          <More title="variables" rows={variables} />
-          <More title="packages" rows={packages} />
-          <More title="options of jobmeter" rows={flat(context.options ?? {})} />
+          <More title="Variables" rows={variables} />
+          <More title="Packages" rows={packages} />
+          <More title="Options of jobmeter" rows={flat(context.options ?? {})} />
           {context.again && (
             <>
               <h3>Record it again</h3>
@@ -108,9 +108,9 @@ function More({ title, rows }: { title: string; rows: readonly [string, string][
   return (
     <details>
       <summary>
-        {rows.length} {title}
+        {title} ({rows.length})
       </summary>
-      <Facts rows={rows} label={`Filter the ${title}`} />
+      <Facts rows={rows} label={`Filter ${title.toLowerCase()}`} />
     </details>
   );
 }

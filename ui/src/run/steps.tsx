@@ -13,6 +13,8 @@ const ROW_PIXELS = 26;
 const IN_SIGHT = 12;
 const SPARE_ROWS = 20;
 const MOST_COLUMNS = 8;
+/** Browsers lay nothing out below that: where the rows are taller together, one pixel of the scroll bar is more than one. */
+const TALLEST_PIXELS = 12_000_000;
 
 export function Steps({ run, at }: { run: RunShown; at: string }) {
   const coarse = useLoaded<Curves>(`${at}/steps`, { points: 1000 });
@@ -66,12 +68,16 @@ function Rows({ at, rank, curves, logged }: { at: string; rank: number; curves: 
   const total = (found.at(-1)?.begin ?? 0) + (found.at(-1)?.count ?? 0);
   const [top, setTop] = useState(0);
   const box = useRef<HTMLDivElement>(null);
-  const first = Math.max(0, Math.floor(top / ROW_PIXELS) - SPARE_ROWS);
+  const tall = Math.min(total * ROW_PIXELS, TALLEST_PIXELS);
+  // what can be scrolled is less than all by what is in sight
+  const scale = total * ROW_PIXELS > tall ? (tall - IN_SIGHT * ROW_PIXELS) / ((total - IN_SIGHT) * ROW_PIXELS) : 1;
+  const atTop = top / scale / ROW_PIXELS;
+  const first = Math.max(0, Math.floor(atTop) - SPARE_ROWS);
   const last = Math.min(total, first + IN_SIGHT + 2 * SPARE_ROWS);
   const known = usePieces(at, rank, curves, found, first, last);
   const names = curves.map((curve) => curve.metric);
   const columns = `5.5rem repeat(${names.length}, minmax(5.5rem, 1fr)) 7rem`;
-  const goTo = (place: number): void => box.current?.scrollTo({ top: Math.max(0, (place - IN_SIGHT / 2) * ROW_PIXELS) });
+  const goTo = (place: number): void => box.current?.scrollTo({ top: Math.max(0, (place - IN_SIGHT / 2) * ROW_PIXELS * scale) });
   const bestPlace = best && placeOf(found, best.step);
   return (
     <>
@@ -98,9 +104,9 @@ function Rows({ at, rank, curves, logged }: { at: string; rank: number; curves: 
             <span class="unseen">Marks</span>
           </span>
         </div>
-        <div style={{ height: `${total * ROW_PIXELS}px`, position: "relative" }} role="rowgroup">
+        <div style={{ height: `${tall}px`, position: "relative" }} role="rowgroup">
           {Array.from({ length: last - first }, (_, place) => (
-            <Row key={first + place} place={first + place} total={total} row={known(first + place)} names={names} best={best} columns={columns} />
+            <Row key={first + place} place={first + place} pixels={Math.round(top + (first + place - atTop) * ROW_PIXELS)} total={total} row={known(first + place)} names={names} best={best} columns={columns} />
           ))}
         </div>
       </div>
@@ -110,6 +116,8 @@ function Rows({ at, rank, curves, logged }: { at: string; rank: number; curves: 
 
 interface RowProps {
   place: number;
+  /** How far down it stands. */
+  pixels: number;
   total: number;
   row: StepRow | undefined;
   names: readonly string[];
@@ -117,7 +125,7 @@ interface RowProps {
   columns: string;
 }
 
-function Row({ place, total, row, names, best, columns }: RowProps) {
+function Row({ place, pixels, total, row, names, best, columns }: RowProps) {
   const isBest = row !== undefined && best !== undefined && row.values.get(best.metric) === best.value;
   const isLast = place === total - 1;
   return (
@@ -125,7 +133,7 @@ function Row({ place, total, row, names, best, columns }: RowProps) {
       class={`${isBest ? "best" : ""} ${isLast ? "last" : ""}`}
       role="row"
       aria-rowindex={place + 2}
-      style={{ gridTemplateColumns: columns, transform: `translateY(${place * ROW_PIXELS}px)` }}
+      style={{ gridTemplateColumns: columns, transform: `translateY(${pixels}px)` }}
     >
       <span role="cell">{row ? row.step.toLocaleString("en") : "…"}</span>
       {names.map((name) => (
