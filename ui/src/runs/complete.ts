@@ -3,6 +3,7 @@ import type { FieldTold } from "../types.ts";
 import { tokens, written, type Fields, type Token } from "./grammar.ts";
 
 export interface Offer {
+  kind: Place["kind"];
   /** What stands in the list. */
   text: string;
   note: string;
@@ -46,7 +47,7 @@ const bare = (one: Token): string => (one.kind === "wrong" ? one.text.replace(/^
 
 /** Offer what goes on from there; `values` are those that runs have of the field. */
 export function offers(place: Place, fields: Fields, values: readonly { value: string; count: number }[]): Offer[] {
-  const at = { begin: place.begin, end: place.end };
+  const at = { kind: place.kind, begin: place.begin, end: place.end };
   switch (place.kind) {
     case "operator":
       return (place.field?.operators ?? []).map((one) => ({ ...at, text: `${place.sofar}${one}`, note: MEANINGS[one] ?? "", insert: `${written(place.sofar)}${one}` }));

@@ -43,10 +43,12 @@ export function Search({ q, fields }: { q: string; fields: Fields }) {
   };
   const key = (event: KeyboardEvent): void => {
     const chosen = found[at];
+    // a filter that is whole lets go: Tab adds nothing to it that was not chosen
+    const taken = chosen ?? (found[0]?.kind === "join" ? undefined : found[0]);
     if (event.key === "ArrowDown" && found.length) setAt((at + 1) % found.length);
     else if (event.key === "ArrowDown") setCaret(input.current?.selectionStart ?? text.length);
     else if (event.key === "ArrowUp" && found.length) setAt((at + found.length - 1) % found.length);
-    else if (event.key === "Tab" && found.length && caret !== null && !event.shiftKey) take(chosen ?? (found[0] as Offer));
+    else if (event.key === "Tab" && !event.shiftKey && taken) take(taken);
     else if (event.key === "Enter" && chosen) take(chosen);
     else if (event.key === "Enter") {
       clearTimeout(settle.current);
