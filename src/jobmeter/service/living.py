@@ -1,8 +1,8 @@
 """What runs now, job by job: on which hosts and ranks, how far it is, how long it still takes, and who is behind.
 
 How far a job is comes from its steps where it said how many there are to be, else from how long its earlier runs took.
-What can mislead: the steps still to come are taken to be as fast as those so far, and a job that grew since its earlier
-runs is said to take longer than usual, not how long.
+Of several ranks the last counts. What can mislead: the steps still to come are taken to be as fast as those so far, and
+a job that grew since its earlier runs is said to take longer than usual, not how long.
 """
 
 import statistics
@@ -54,7 +54,7 @@ def _job(store: Store, job_id: str, together: Sequence[Run], now: float) -> Shap
             "project": first.project,
             "runs": [shapes.listed(run) for run in together],
             "hosts": sorted({run.host for run in together if run.host is not None}) or None,
-            "progress": _by_steps(store, first) or _by_history(store, first, now),
+            "progress": _by_steps(store, first, view) or _by_history(store, first, now),
             "stragglers": None if view is None else [one.rank for one in view.ranks if one.is_straggler],
             "ranks": None if view is None else job_shapes.shown(view),
         }
@@ -72,25 +72,32 @@ def _ranks(store: Store, job_id: str, together: Sequence[Run]) -> JobView | None
         return None  # its recorders share a job, but no rank was seen yet
 
 
-def _by_steps(store: Store, run: Run) -> Shape | None:
+def _by_steps(store: Store, run: Run, view: JobView | None) -> Shape | None:
     steps = run.steps
     if steps is None:
         return None
     whole = store.run(run.run_id)
     config = None if whole is None else whole.context.get("config")
     most = planned.steps(config, store.events(run.run_id))
-    if most is None or not 0 <= steps.last_step <= most:
+    last_step, pace = _hindmost(view) or (steps.last_step, steps.steps_per_second)
+    if most is None or not 0 <= last_step <= most:
         return None
-    pace = steps.steps_per_second
     return shapes.present(
         {
             "by": "steps",
-            "step": steps.last_step,
+            "step": last_step,
             "of": most,
-            "percent": round(100 * steps.last_step / most, 2),
-            "seconds_left": round((most - steps.last_step) / pace, 1) if pace else None,
+            "percent": round(100 * last_step / most, 2),
+            "seconds_left": round((most - last_step) / pace, 1) if pace else None,
         }
     )
+
+
+def _hindmost(view: JobView | None) -> tuple[int, float | None] | None:
+    """Give where the last of several ranks is, and its steps a second: a job is done when all of them are."""
+    known = [(one.last_step, one.step_seconds) for one in view.ranks] if view is not None else []
+    reached = [(step, 1 / seconds if seconds else None) for step, seconds in known if step is not None]
+    return min(reached, key=lambda one: one[0], default=None)
 
 
 def _by_history(store: Store, run: Run, now: float) -> Shape | None:

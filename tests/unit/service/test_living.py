@@ -113,6 +113,16 @@ def test_a_job_with_a_straggler_comes_first(tmp_path: Path) -> None:
     assert plain["job_id"] == OTHER
 
 
+def test_a_job_is_done_when_its_last_rank_is(tmp_path: Path) -> None:
+    folder = alive(tmp_path, ALIVE, context={"config": {"max_steps": 114}})
+    for rank, steps in ((0, 20), (1, 15)):
+        known = {"type": "init", "timestamp": folders.iso(folders.STARTED), "pid": 4000 + rank, "rank": rank}
+        folders.append(folder / f"sdk.{rank}.jsonl", known | {"world_size": 2})
+        log(folder, rank, steps=steps, seconds=0.8 if rank else 0.5)
+    (job,) = told(tmp_path)
+    assert (job["progress"]["step"], job["progress"]["seconds_left"]) == (14, 80.0)
+
+
 def test_recorders_of_one_job_that_told_no_rank_are_one_job(tmp_path: Path) -> None:
     for run_id in (ALIVE, OTHER):
         alive(tmp_path, run_id, job_id="slurm-7")
