@@ -332,11 +332,17 @@ def test_the_figures_are_there_before_the_analysis_is(tab: Tab) -> None:
 def test_the_page_is_printed_dark_on_white_without_its_buttons(shown: Shown) -> None:
     page = shown("oom")
     page.emulate_media(media="print", color_scheme="dark")
+    theme = "() => document.documentElement.dataset.theme"
+    assert page.evaluate(theme) == "dark"
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(theme) == "light"
     for name in ("Apply Recommended Settings", "Print", "Add"):
         expect(page.get_by_role("button", name=name, exact=True)).to_be_hidden()
     ground = page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor")
     assert ground == "rgb(255, 255, 255)"
     assert page.pdf(format="A4").startswith(b"%PDF")
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(theme) == "dark"
     page.emulate_media(media="screen", color_scheme="light")
 
 

@@ -31,16 +31,6 @@ function Saved({ kept }: { kept: Kept }) {
   );
 }
 
-/** Paper is white: charts are drawn anew in colours that show on it. */
-function printLight(): void {
-  let before = choice.peek();
-  addEventListener("beforeprint", () => {
-    before = choice.peek();
-    choice.value = "light";
-  });
-  addEventListener("afterprint", () => (choice.value = before));
-}
-
 // links lead to other pages of a server, which is not there
 addEventListener(
   "click",
@@ -52,5 +42,4 @@ addEventListener(
 
 const kept = await read(document.getElementById("answers"));
 answerFrom(answering(kept));
-printLight();
 render(<Saved kept={kept} />, document.getElementById("app") as HTMLElement);

@@ -9,7 +9,12 @@ const systemDark = signal(system.matches);
 system.addEventListener("change", (event) => (systemDark.value = event.matches));
 
 export const choice = signal<Choice>((localStorage.getItem(KEY) as Choice | null) ?? "system");
-export const isDark = computed(() => (choice.value === "system" ? systemDark.value : choice.value === "dark"));
+/** Paper is white: charts are drawn anew in colours that show on it. */
+const isPrinting = signal(false);
+addEventListener("beforeprint", () => (isPrinting.value = true));
+addEventListener("afterprint", () => (isPrinting.value = false));
+
+export const isDark = computed(() => !isPrinting.value && (choice.value === "system" ? systemDark.value : choice.value === "dark"));
 
 effect(() => {
   document.documentElement.dataset["theme"] = isDark.value ? "dark" : "light";
