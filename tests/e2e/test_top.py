@@ -44,10 +44,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (home / "alerts.toml").write_text(RULES)
     script = home.parent / "train.py"
     script.write_text(TRAINING)
-    jobs = [
-        start(home, "--name", EVIL, *QUICK, "--", sys.executable, str(script)),
-        start(home, "--name", "sleeper", *QUICK, "--", "sleep", "600"),
-    ]
+    jobs = [start(home, "--name", EVIL, *QUICK, "--", sys.executable, str(script))]
+    # the newest stands first: which that is must not depend on who is scheduled first
+    wait_for(lambda: list(home.glob("runs/*/*/run.jsonl")), seconds=60)
+    jobs.append(start(home, "--name", "sleeper", *QUICK, "--", "sleep", "600"))
     wait_for(lambda: is_told(home), seconds=60)
     yield home
     for job in jobs:

@@ -150,6 +150,12 @@ class Top(App[None]):
         self.draw()
 
 
+class _List(OptionList):
+    """The runs to walk through; which key opens one is told at the foot."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "One run", key_display="Enter")]
+
+
 class _Page(Screen[None]):
     """A screen of this app."""
 
@@ -176,7 +182,6 @@ class Runs(_Page):
         Binding("k,up", "up", "Up", key_display="k"),
         Binding("g,home", "first", show=False),
         Binding("G,end", "last", show=False),
-        Binding("enter", "choose", "One run", key_display="Enter"),  # the list takes it; here it is told
         Binding("r", "again", "Look now"),
     ]
 
@@ -185,7 +190,7 @@ class Runs(_Page):
         yield Static(id="head")
         yield Static(id="state")
         yield Static(id="titles")
-        yield OptionList(id="runs")
+        yield _List(id="runs")
         yield Static(id="alerts")
         yield Footer(show_command_palette=False)
 

@@ -120,7 +120,7 @@ def test_one_run_is_told_closely_and_fits() -> None:
     words = [line.text for line in page]
     assert words[1].startswith("running · 1:02:03 · n7 · step 1,200 of 5,000 · 1:00 left")
     assert "memory  96 GiB now, 50 GiB to 96 GiB, of 100 GiB" in words[3]
-    assert "cpu     12.2 now, 0.50 to 12.2  wait_cputime" in words
+    assert "cores   12.2 now, 0.50 to 12.2  wait_cputime" in words
     assert words[-1] == "line 89 \\x1b]0;x\\x07"
     assert len(words) <= 24
     assert max(map(len, words)) <= 60

@@ -189,7 +189,7 @@ def _chart(title: str, line: Line, run: LiveRun, look: Look, height: int) -> Ite
     told = f"{write(now)} now, {write(min(known))} to {write(max(known))}" + (
         f", of {write(limit)}" if limit else ""
     )
-    yield Cell(f"{title:<6}  {told}  {text.clean(line.key)}")
+    yield Cell(f"{line.unit if line.unit == 'cores' else title:<6}  {told}  {text.clean(line.key)}")
     floor = None if title == "loss" else 0.0
     for row in sparks.rows(line.values, look.width, height, floor=floor, ramp=look.ramp):
         yield Cell(row, Style.LIVE)
