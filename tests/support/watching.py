@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,10 +110,13 @@ class Watched:
         seen: list[tuple[float, float]] = self.page.evaluate("() => window.seen")
         return [drawn - taken for taken, drawn in seen[1:]]
 
-    def away(self, seconds: float) -> None:
-        """Take the network away for a while, then freeze the tab for as long."""
+    def away(self, seconds: float, while_off: Callable[[], None] | None = None) -> None:
+        """Take the network away for a while, or until something is seen; then freeze the tab for as long."""
         self._network(is_off=True)
-        time.sleep(seconds)
+        if while_off is None:
+            time.sleep(seconds)
+        else:
+            while_off()
         self._network(is_off=False)
         self.session.send("Page.setWebLifecycleState", {"state": "frozen"})
         time.sleep(seconds)

@@ -74,7 +74,7 @@ def tab(browser: Browser, charted: Served) -> Iterator[Tab]:
 def opened(tab: Tab, query: str = "") -> Page:
     """Open the run and wait for its first charts."""
     page = tab.open(f"/jobs/{tab.run_id('charted')}{query}")
-    expect(chart(page, "loss").locator("canvas")).to_be_visible()
+    expect(chart(page, "loss").locator("canvas")).to_be_visible(timeout=30_000)
     return page
 
 
@@ -259,19 +259,23 @@ def test_a_chart_is_worked_by_keys_and_read_aloud(tab: Tab) -> None:
     )
     plot.focus()
     page.keyboard.press("ArrowRight")
+    told = chart(page, "loss").get_by_role("status")
+    expect(told).to_have_text(re.compile(r"^step \d+, loss 3\.\d+$"))
+    first = told.inner_text()
     page.keyboard.press("ArrowRight")
-    expect(chart(page, "loss").get_by_role("status")).to_have_text(re.compile(r"^step \d+, loss 3\.\d+$"))
+    expect(told).not_to_have_text(first)
+    expect(told).to_have_text(re.compile(r"^step \d+, loss 3\.\d+$"))
     page.keyboard.press("+")
     expect(page.get_by_role("button", name="whole run").first).to_be_visible()
     page.keyboard.press("0")
     expect(page.get_by_role("button", name="whole run")).to_have_count(0)
 
 
-def test_events_are_marked_and_told(tab: Tab) -> None:
+def test_the_limit_and_events_are_marked_and_told(tab: Tab) -> None:
     page = opened(tab)
-    expect(chart(page, "Memory").get_by_role("application")).to_have_accessible_description(
-        re.compile("batch size changed at")
-    )
+    plot = chart(page, "Memory").get_by_role("application")
+    expect(plot).to_have_accessible_description(re.compile(r"limit [\d.]+ [MGT]iB"))
+    expect(plot).to_have_accessible_description(re.compile("batch size changed at"))
 
 
 def test_a_click_on_a_chart_goes_to_the_output_of_then_and_back(tab: Tab) -> None:
@@ -348,7 +352,10 @@ def test_a_live_run_moves_within_two_seconds_and_nothing_is_missing_after_a_brea
         expect(chart(page, "Memory").locator(".badge")).to_have_text("live")
         expect(page.locator(".output pre")).to_contain_text(re.compile(r"round \d+"))
         delays = told.delays()
-        told.away(AWAY_SECONDS)
+        badge = chart(page, "Memory").locator(".badge")
+        told.away(
+            AWAY_SECONDS, lambda: expect(badge).to_have_text(re.compile(r"^\d+ s ago$"), timeout=30_000)
+        )
         told.wait_fresh()
         job.finish()
     assert told.missing()[0] == 0

@@ -13,6 +13,7 @@ import { Campaigns } from "./pages/campaigns.tsx";
 import { Compare } from "./pages/compare.tsx";
 import { Live } from "./pages/live.tsx";
 import { Run } from "./pages/run.tsx";
+import { prepare } from "./run/charts.tsx";
 import { Runs } from "./pages/runs.tsx";
 import { Sizing } from "./pages/sizing.tsx";
 
@@ -125,5 +126,9 @@ effect(() => {
   const title = PAGES.find((page) => page.path === path.value)?.title ?? (path.value === "/compare" ? "Compare" : undefined);
   if (title) document.title = `${title} · jobmeter`;
 });
+
+// a link to a run: what its charts begin with is asked for before the page is made
+const linked = /^\/jobs\/(\d{8}T\d{6}Z-\w+)$/.exec(path.peek())?.[1];
+if (linked !== undefined && token.peek()) prepare(linked);
 
 render(<App />, document.getElementById("app") as HTMLElement);

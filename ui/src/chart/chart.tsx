@@ -6,8 +6,8 @@ import uPlot from "uplot";
 import "../style/charts.css";
 import { isDark } from "../theme.ts";
 import { crosshairOf, key, KEYS, listen, selected } from "./gestures.ts";
-import { Legend, said, Tools } from "./legend.tsx";
-import { below, columns, inWords, positive, smoothed, type Columns, type Drawn } from "./lines.ts";
+import { Crossed, Legend, said, Tools } from "./legend.tsx";
+import { closest, columns, inWords, positive, smoothed, type Columns, type Drawn } from "./lines.ts";
 import { HEIGHT, options } from "./plot.ts";
 import { soon } from "./frames.ts";
 import type { Scale } from "./scale.ts";
@@ -104,6 +104,7 @@ export function Chart(props: ChartProps) {
           crosshairOf(props.range).value = null;
         }}
       />
+      <Crossed given={props} joined={joined} row={row} />
       <Words id={`${id}-words`} given={props} drawn={drawn} />
       <Spoken row={row} say={(at) => (isByKeys.current ? said(props, drawn, joined, at) : "")} />
     </figure>
@@ -236,15 +237,9 @@ function crossed(plot: uPlot, latest: Latest, row: Signal<number | null>): void 
   const moment = crosshairOf(range).peek();
   const x = moment === null ? null : (scale?.toX(moment) ?? moment);
   const { min = null, max = null } = plot.scales["x"] ?? {};
-  const isOut = x === null || min === null || max === null || x < min || x > max;
-  row.value = isOut ? null : closest(plot.data[0], x);
+  const slack = ((max ?? 0) - (min ?? 0)) / 1e4;
+  const isOut = x === null || min === null || max === null || x < min - slack || x > max + slack;
+  row.value = isOut ? null : (closest(plot.data[0], x) ?? null);
   if (plot.over.matches(":hover")) return;
   plot.setCursor({ left: isOut ? -10 : plot.valToPos(x, "x"), top: -10 }, false);
-}
-
-function closest(xs: ArrayLike<number>, x: number): number | null {
-  if (xs.length === 0) return null;
-  const right = Math.min(xs.length - 1, below(xs, x));
-  const left = Math.max(0, right - 1);
-  return x - (xs[left] as number) < (xs[right] as number) - x ? left : right;
 }

@@ -7,10 +7,11 @@ interface Job {
 
 const SLOW_MILLISECONDS = 25;
 const FAST_MILLISECONDS = 18;
+const MOST_CHARTS = 4;
 
 const waiting = new Set<Job>();
 const first = new Set<Job>();
-let most = 3;
+let most = 2;
 let last = 0;
 let isAsked = false;
 
@@ -31,7 +32,7 @@ function frame(now: number): void {
   const took = now - last;
   last = now;
   if (took > SLOW_MILLISECONDS && took < 500) most = Math.max(1, most - 1);
-  else if (took < FAST_MILLISECONDS) most += 1;
+  else if (took < FAST_MILLISECONDS) most = Math.min(MOST_CHARTS, most + 1);
   let left = most;
   for (const jobs of [first, waiting]) {
     for (const job of jobs) {

@@ -3,7 +3,7 @@
 import { signal, type Signal } from "@preact/signals";
 import uPlot from "uplot";
 import type { Range } from "./chart.tsx";
-import { below } from "./lines.ts";
+import { below, closest } from "./lines.ts";
 import type { Latest } from "./plot.ts";
 
 const MOVED_PIXELS = 4;
@@ -152,7 +152,8 @@ export function key(plot: uPlot, latest: Latest, event: KeyboardEvent): boolean 
 /** The next point that is in view, from its end where the crosshair is nowhere. */
 function next(xs: ArrayLike<number>, [min, max]: [number, number], at: number | undefined, sign: number): number {
   const [first, last] = [below(xs, min), below(xs, max, true) - 1];
-  if (at === undefined || at < min || at > max) return xs[sign < 0 ? last : first] ?? min;
-  const place = sign < 0 ? below(xs, at) - 1 : below(xs, at, true);
-  return xs[Math.min(last, Math.max(first, place))] ?? at;
+  // from moment to step and back a number is no longer quite the same: the point it is nearest to counts
+  const place = at === undefined ? undefined : closest(xs, at);
+  if (place === undefined || place < first || place > last) return xs[sign < 0 ? last : first] ?? min;
+  return xs[Math.min(last, Math.max(first, place + sign))] ?? min;
 }

@@ -15,11 +15,8 @@ interface LegendProps {
 export function Legend({ given, drawn, joined, row }: LegendProps) {
   const { data, places } = joined;
   const at = row.value;
-  const x = at === null ? undefined : data[0][at];
-  const near = x === undefined ? undefined : nearest(given.marks ?? [], x, data[0]);
   return (
     <ul class="legend">
-      {x !== undefined && <li class="legend-x">{given.showX(x)}</li>}
       {drawn.map((line, place) => {
         if (line.isFaint) return null;
         const column = data[places[place]?.value ?? 0];
@@ -31,8 +28,19 @@ export function Legend({ given, drawn, joined, row }: LegendProps) {
           </li>
         );
       })}
-      {near && <li class={near.isBad ? "legend-mark bad" : "legend-mark"}>{near.label}</li>}
     </ul>
+  );
+}
+
+/** Where the crosshair stands and what happened there, in a line that is always kept free: nothing jumps under a hand. */
+export function Crossed({ given, joined, row }: Omit<LegendProps, "drawn">) {
+  const xs = joined.data[0];
+  const x = row.value === null ? undefined : xs[row.value];
+  const near = x === undefined ? undefined : nearest(given.marks ?? [], x, xs);
+  return (
+    <p class="crossed" aria-hidden="true">
+      {x !== undefined && <span class="legend-x">{given.showX(x)}</span>} {near && <span class={near.isBad ? "bad" : ""}>{near.label}</span>}
+    </p>
   );
 }
 

@@ -84,6 +84,14 @@ export function below(sorted: ArrayLike<number>, value: number, isWith = false):
   return low;
 }
 
+/** The place of the value that is nearest. */
+export function closest(sorted: ArrayLike<number>, value: number): number | undefined {
+  if (sorted.length === 0) return undefined;
+  const right = Math.min(sorted.length - 1, below(sorted, value));
+  const left = Math.max(0, right - 1);
+  return value - (sorted[left] as number) < (sorted[right] as number) - value ? left : right;
+}
+
 /** Exponential smoothing that does not lag at the beginning; gaps stay gaps. */
 export function smooth(values: readonly (number | null)[], weight: number): (number | null)[] {
   if (weight <= 0) return [...values];

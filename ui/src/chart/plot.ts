@@ -110,9 +110,9 @@ function outline(plot: uPlot, context: CanvasRenderingContext2D, xs: ArrayLike<n
 function xAxis(given: ChartProps): Partial<uPlot.Axis> {
   switch (given.axis) {
     case "relative":
-      return { incrs: CLOCK, values: (_plot, ticks) => ticks.map(clock) };
+      return { size: 30, incrs: CLOCK, values: (_plot, ticks) => ticks.map(clock) };
     case "step":
-      return { values: (_plot, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? tick.toLocaleString("en") : "")) };
+      return { size: 30, values: (_plot, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? tick.toLocaleString("en") : "")) };
     case "wall":
       return { values: WALL as unknown as uPlot.Axis.Values };
   }

@@ -12,7 +12,7 @@ import type { Clocks, Curves, Lines, Report, RunShown } from "../types.ts";
 import { Controls } from "./chart_controls.tsx";
 import { useFineCurves, useFineLines, useSettled } from "./fine.ts";
 import { Fresh } from "./fresh.tsx";
-import { useKept, useNews } from "./kept.ts";
+import { askAhead, useKept, useNews } from "./kept.ts";
 import { marksOf } from "./marks.ts";
 import { lookAt, moment, pickedBy } from "./moment.ts";
 import { memoryKey } from "./memory_at.ts";
@@ -30,17 +30,25 @@ export interface View {
   shared: Pick<ChartProps, "smoothing" | "isLog" | "at" | "onPick">;
 }
 
+const asked = (id: string): string => `/api/v1/runs/${encodeURIComponent(id)}`;
+const OVERVIEW = { points: OVERVIEW_POINTS };
+
+/** Ask for what the charts begin with, while the page is still made: once for each run that is opened. */
+export function prepare(id: string): void {
+  for (const what of ["series", "steps", "clock"]) askAhead(`${asked(id)}/${what}`, OVERVIEW);
+}
+
 export function Charts({ run, report }: { run: RunShown; report: Report | undefined }) {
   const range = useMemo(() => signal<Range | null>(null), []);
   const section = useRef<HTMLElement>(null);
   const [smoothing, setSmoothing] = useState(0);
   const isLog = query.value.get("log") === "1";
-  const at = `/api/v1/runs/${encodeURIComponent(run.run_id)}`;
+  const at = asked(run.run_id);
   const version = useNews(run.run_id);
   const hasSteps = Boolean(run.steps?.count);
-  const lines = useKept<Lines>(`${at}/series`, { points: OVERVIEW_POINTS }, version);
-  const steps = useKept<Curves>(hasSteps ? `${at}/steps` : null, { points: OVERVIEW_POINTS }, version);
-  const clock = useKept<Clocks>(hasSteps ? `${at}/clock` : null, { points: OVERVIEW_POINTS }, version);
+  const lines = useKept<Lines>(`${at}/series`, OVERVIEW, version);
+  const steps = useKept<Curves>(hasSteps ? `${at}/steps` : null, OVERVIEW, version);
+  const clock = useKept<Clocks>(hasSteps ? `${at}/clock` : null, OVERVIEW, version);
   const measured = useMemo(() => panels(lines.data?.series ?? [], 0), [lines.data]);
   const logged = useMemo(() => [...curves(steps.data?.series ?? []), ...paces(clock.data?.clocks ?? [])], [steps.data, clock.data]);
   const scales = useScales(run, clock.data);

@@ -12,11 +12,31 @@ export interface Kept<T> {
   problem: Problem | undefined;
 }
 
+const ahead = new Map<string, Promise<unknown>>();
+const AHEAD_MILLISECONDS = 10_000;
+
+const keyOf = (path: string, query: Query): string => path + JSON.stringify(query);
+
+/** Ask before anybody is there to show the answer; who asks the same soon afterwards gets it. */
+export function askAhead(path: string, query: Query): void {
+  const key = keyOf(path, query);
+  const asked = get<unknown>(path, query);
+  asked.catch(() => ahead.delete(key)); // it is asked for again, and then told
+  ahead.set(key, asked);
+  setTimeout(() => ahead.delete(key), AHEAD_MILLISECONDS);
+}
+
+function taken<T>(key: string): Promise<T> | undefined {
+  const found = ahead.get(key) as Promise<T> | undefined;
+  ahead.delete(key);
+  return found;
+}
+
 /** Ask, and ask again whenever `version` moves on; what was shown stays until the next answer is here. */
 export function useKept<T>(path: string | null, query: Query, version: number): Kept<T> {
   const [state, setState] = useState<Kept<T>>({ data: undefined, problem: undefined });
   const flight = useRef<{ key: string; abort: AbortController; isStale: boolean } | undefined>(undefined);
-  const key = path === null ? "" : path + JSON.stringify(query);
+  const key = path === null ? "" : keyOf(path, query);
   const ask = (): void => {
     if (path === null) return;
     const abort = new AbortController();
@@ -27,7 +47,7 @@ export function useKept<T>(path: string | null, query: Query, version: number): 
       setState(next);
       if (mine.isStale) ask();
     };
-    get<T>(path, query, abort.signal).then(
+    (taken<T>(key) ?? get<T>(path, query, abort.signal)).then(
       (data) => done(() => ({ data, problem: undefined })),
       (problem: unknown) => {
         const told = problem instanceof Problem ? problem : new Problem(0, String(problem));
