@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from support import dying_jobs, server
+from support import commands, dying_jobs, recorder, server
 from support.browser import Tab
 from support.server import Served
 
@@ -327,6 +329,25 @@ def test_the_figures_are_there_before_the_analysis_is(tab: Tab) -> None:
     assert before is not None
     assert after is not None
     assert 0 <= after["y"] - before["y"] < 150  # the evidence takes its room, nothing else moves
+
+
+def test_a_run_that_goes_on_is_told_so_far_and_then_to_its_end(tab: Tab, tmp_path: Path) -> None:
+    go, script = tmp_path / "go", tmp_path / "wait.py"
+    script.write_text(
+        "import pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.05)\n"
+    )
+    with subprocess.Popen(
+        [*commands.COMMAND, "run", "-q", "--name", "waiting", "--", sys.executable, str(script), str(go)],
+        env=commands.environment(tab.served.home),
+    ) as process:
+        recorder.wait_for(lambda: tab.served.client.get("/api/v1/runs?q=name=waiting").json()["total"])
+        page = opened(tab, "waiting")
+        expect(page.locator(".figures")).to_contain_text(re.compile(r"Duration\d+ sso far"))
+        expect(page.get_by_text("Nothing so far.")).to_be_visible()
+        go.touch()
+        assert process.wait(30) == 0
+    expect(page.locator(".verdict b")).to_have_text("The job completed.", timeout=SOON)
+    expect(page.locator(".figures")).to_contain_text("Exit0")
 
 
 def test_the_page_is_printed_dark_on_white_without_its_buttons(shown: Shown) -> None:

@@ -3,7 +3,7 @@ import * as format from "../format.ts";
 import type { Loaded } from "../load.ts";
 import { Advice } from "../parts/advice.tsx";
 import { Failed, Health, sentence, Skeleton } from "../parts/bits.tsx";
-import type { Report, RunShown } from "../types.ts";
+import type { Report, RunShown, Zones } from "../types.ts";
 import { Fact } from "./fact.tsx";
 import type { Context } from "./types.ts";
 
@@ -109,7 +109,7 @@ function FigureShown({ title, value, note, about, tone, share, open }: Figure) {
       <span class="muted">{title}</span>
       <b class={tone}>{open ? <button type="button" class="link" onClick={open}>{value}</button> : value}</b>
       {share !== undefined && (
-        <span class={`meter ${toneOf(share) ?? ""}`}>
+        <span class={`meter ${tone ?? ""}`}>
           <i style={{ width: `${Math.min(100, 100 * share)}%` }} />
         </span>
       )}
@@ -118,8 +118,8 @@ function FigureShown({ title, value, note, about, tone, share, open }: Figure) {
   );
 }
 
-function toneOf(share: number): "critical" | "warning" | undefined {
-  return share >= FULL ? "critical" : share >= TIGHT ? "warning" : undefined;
+function toneOf(share: number, zones: Zones | undefined): "critical" | "warning" | undefined {
+  return share >= (zones?.critical ?? FULL) ? "critical" : share >= (zones?.warning ?? TIGHT) ? "warning" : undefined;
 }
 
 function memory(run: RunShown, context: Context | undefined): Figure | undefined {
@@ -134,7 +134,7 @@ function memory(run: RunShown, context: Context | undefined): Figure | undefined
     value: `${format.bytes(peak.value)} / ${format.bytes(limit)} (${share(peak.value / limit)})`,
     note: source === undefined ? "of its limit" : source === "host" ? "of the machine's" : `of its limit, by ${source}`,
     about,
-    tone: toneOf(peak.value / limit),
+    tone: toneOf(peak.value / limit, run.memory_zones),
     share: peak.value / limit,
   };
 }
@@ -144,6 +144,10 @@ function share(part: number): string {
 }
 
 function duration(run: RunShown): Figure | undefined {
+  const began = format.epoch(run.started_at);
+  if (run.status === "running" && began !== undefined) {
+    return { title: "Duration", value: format.seconds(Math.max(1, Math.round(Date.now() / 1000 - began))), note: "so far" };
+  }
   if (run.wall_seconds === undefined) return undefined;
   const ended = format.epoch(run.ended_at);
   return { title: "Duration", value: format.seconds(run.wall_seconds), note: ended === undefined ? undefined : `until ${format.moment(ended).slice(11)}` };
