@@ -185,6 +185,15 @@ def test_a_day_of_samples_is_a_small_page(tmp_path: Path) -> None:
     assert len(page.encode()) < 450_000
 
 
+def test_the_thresholds_of_the_job_s_own_config_come_along(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    monitoring = {"memory_warning_threshold": 0.7, "memory_critical_threshold": 0.9}
+    folders.write_run(home, seconds=2, context={"monitoring": monitoring})
+    found = kept(report_page.render(str(home), "last"))
+    shown = found["answers"][f"/api/v1/runs/{found['run_id']}"]
+    assert shown["memory_zones"] == {"warning": 0.7, "critical": 0.9}
+
+
 def test_where_the_page_was_not_built_the_command_says_how(tmp_path: Path) -> None:
     home = tmp_path / "home"
     folders.write_run(home, seconds=2)

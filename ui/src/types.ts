@@ -68,7 +68,14 @@ export interface RunShown extends Run {
   roles?: Record<string, { processes: number; cpu_seconds?: number; memory_peak_bytes?: number }>;
   siblings?: string[];
   events?: Happened[];
+  /** Shares of the memory limit that the job's own config calls worrying. */
+  memory_zones?: Zones;
   verdict?: Verdict;
+}
+
+export interface Zones {
+  warning: number;
+  critical: number;
 }
 
 export interface Happened {

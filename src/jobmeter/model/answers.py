@@ -160,6 +160,13 @@ class VerdictTold(TypedDict):
     evidence: list[EvidenceTold]
 
 
+class MemoryZones(TypedDict):
+    """Shares of the memory limit from which on the job's own config calls memory worrying, and critical."""
+
+    warning: float
+    critical: float
+
+
 class RunShown(RunListed, total=False):
     """All that is known of a run without its series: as `jobmeter show --json`."""
 
@@ -170,6 +177,8 @@ class RunShown(RunListed, total=False):
     siblings: list[str]
     """Ids of the other recorders of the same job."""
     events: list[EventTold]
+    memory_zones: MemoryZones
+    """Absent where the config says nothing: 0.85 and 0.95 then."""
     verdict: VerdictTold
 
 

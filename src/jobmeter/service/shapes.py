@@ -70,8 +70,19 @@ def shown(view: RunView) -> Shape:
         "roles": by_role.shapes(view.processes) or None,
         "siblings": [other.run_id for other in view.siblings] or None,
         "events": [happened(event) for event in view.events] or None,
+        "memory_zones": _memory_zones(run),
     }
     return listed(run) | present(extra)
+
+
+def _memory_zones(run: Run) -> Shape | None:
+    """Give the shares of the memory limit that the job's own config calls worrying; None where it says nothing."""
+    if not isinstance(run.context.get("monitoring"), dict):
+        return None
+    from jobmeter.analysis import readings  # brings numpy, which a list of runs does not need
+
+    warning, critical = readings.thresholds(run)
+    return {"warning": warning, "critical": critical}
 
 
 def _headline(name: str, number: Headline) -> Shape:

@@ -11,6 +11,7 @@ import { closest, columns, inWords, positive, smoothed, type Columns, type Drawn
 import { HEIGHT, options } from "./plot.ts";
 import { soon } from "./frames.ts";
 import type { Scale } from "./scale.ts";
+import type { Zones } from "../types.ts";
 
 export { save } from "./legend.tsx";
 
@@ -36,7 +37,7 @@ export interface ChartProps {
   axis: "wall" | "relative" | "step";
   axisName: string;
   marks?: readonly Mark[];
-  limit?: { value: number; label: string };
+  limit?: { value: number; label: string; zones?: Zones | undefined };
   /** Shared by all charts of a page. */
   range: Signal<Range | null>;
   /** How the range and the crosshair lie along the axis, where they count something else. */

@@ -143,9 +143,10 @@ function zones(plot: uPlot, given: ChartProps): void {
   const { left, top, width, height } = plot.bbox;
   const y = (value: number): number => Math.min(top + height, Math.max(top, plot.valToPos(value, "y", true)));
   const context = plot.ctx;
+  const { warning, critical } = given.limit.zones ?? { warning: WARNING_SHARE, critical: CRITICAL_SHARE };
   for (const [from, to, fill] of [
-    [WARNING_SHARE, CRITICAL_SHARE, css("--zone-warning")],
-    [CRITICAL_SHARE, 1, css("--zone-critical")],
+    [warning, critical, css("--zone-warning")],
+    [critical, 1, css("--zone-critical")],
   ] as const) {
     const [low, high] = [y(given.limit.value * from), y(given.limit.value * to)];
     context.fillStyle = fill;

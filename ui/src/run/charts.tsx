@@ -166,5 +166,5 @@ function Logged({ view, panel, scales, isCoarse }: { view: View; panel: Panel; s
 
 function limitOf(panel: Panel, run: RunShown): Pick<ChartProps, "limit"> {
   const value = panel.limitedBy === "memory" ? run.limits?.memory_bytes : panel.limitedBy === "cpus" ? run.limits?.cpus : undefined;
-  return value === undefined ? {} : { limit: { value, label: `limit ${panel.show(value)}` } };
+  return value === undefined ? {} : { limit: { value, label: `limit ${panel.show(value)}`, zones: panel.limitedBy === "memory" ? run.memory_zones : undefined } };
 }
