@@ -81,7 +81,7 @@ RANK = """
 import os, time
 import jobmeter
 rank = int(os.environ["RANK"])
-pause = 0.08 if rank == 2 else 0.05
+pause = 0.1 if rank == 2 else 0.05
 held = bytearray(b"x") * ((60 if rank == 1 else 10) << 20)
 run = jobmeter.init(project="ranks", config={"lr": 1e-3})
 due = time.monotonic()
