@@ -170,13 +170,11 @@ def test_a_run_that_goes_on_moves_on_the_page(tab: Tab, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/", "/live", "/campaigns", "/jobs/first", "/compare"])
-def test_axe_finds_nothing_serious(tab: Tab, path: str, scheme: str) -> None:
+@pytest.mark.parametrize("path", ["/live", "/campaigns"])
+def test_axe_finds_nothing_serious_where_there_is_nothing_yet(tab: Tab, path: str, scheme: str) -> None:
     tab.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    ids = {name: tab.run_id(name) for name in ("first", "second")}
-    where = {"/jobs/first": f"/jobs/{ids['first']}", "/compare": f"/compare?runs={','.join(ids.values())}"}
-    page = tab.open(where.get(path, path))
-    page.wait_for_timeout(800)
+    page = tab.open(path)
+    expect(page.locator("main code").first).to_be_visible()
     assert tab.violations() == []
 
 

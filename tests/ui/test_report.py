@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Frame, Page, Request, expect
 
-from support import commands
+from support import commands, server
 from support.browser import Tab
 from support.server import Served
 
@@ -37,16 +37,24 @@ Theme = Literal["light", "dark"]
 
 
 @pytest.fixture(scope="module")
-def report(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Record a training that dies with a hostile name, and write its report."""
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Serve a home of its own with a training that dies and has a hostile name."""
     folder = tmp_path_factory.mktemp("report")
-    script, file = folder / "train.py", folder / "report.html"
+    script = folder / "train.py"
     script.write_text(TRAINING)
     done = commands.jobmeter(
-        served.home, "run", "-q", "--name", EVIL, "--capture", "all", "--sample-interval", "0.1s",
+        folder / "home", "run", "-q", "--name", EVIL, "--capture", "all", "--sample-interval", "0.1s",
         "--report-interval", "0.2s", "--", sys.executable, str(script),
     )  # fmt: skip
     assert done.code == 1, done
+    with server.serving(folder / "home") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def report(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the report of that training."""
+    file = tmp_path_factory.mktemp("written") / "report.html"
     written = commands.jobmeter(served.home, "report", "last", "-o", str(file))
     assert written.code == 0, written.complaint
     return file

@@ -35,11 +35,15 @@ export function Search({ q, fields }: { q: string; fields: Fields }) {
   const found = useOffers(text, caret, fields);
   const take = (offer: Offer): void => {
     const next = text.slice(0, offer.begin) + offer.insert + text.slice(offer.end).trimStart();
-    change(next, offer.begin + offer.insert.length);
-    requestAnimationFrame(() => {
-      input.current?.focus();
-      input.current?.setSelectionRange(offer.begin + offer.insert.length, offer.begin + offer.insert.length);
-    });
+    const end = offer.begin + offer.insert.length;
+    const line = input.current;
+    if (line) {
+      // now, not with the next frame: a letter that comes before it would push the caret away
+      line.value = next;
+      line.focus();
+      line.setSelectionRange(end, end);
+    }
+    change(next, end);
   };
   const key = (event: KeyboardEvent): void => {
     const chosen = found[at];
