@@ -50,7 +50,7 @@ for step in range(60):
 run.finish()
 """
 UNINSTALLED = """
-print("loading the model")
+print("2026-11-15 09:50:01,000 WARNING loading the model from a cold cache")
 import flash_attn_that_nobody_installed
 """
 FILLING = """

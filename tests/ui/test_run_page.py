@@ -109,6 +109,7 @@ def test_the_figures_of_a_job_that_ran_out_of_memory(shown: Shown) -> None:
 
 def test_the_errors_lead_to_the_output(shown: Shown) -> None:
     page = shown("module")
+    expect(page.locator(".figures")).to_contain_text("Errors11 warning")
     page.locator(".figures").get_by_role("button", name="1", exact=True).click()
     expect(panel(page, "Output")).to_be_in_viewport()
 

@@ -165,7 +165,7 @@ export interface Finding {
 
 export interface LogError {
   timestamp?: string;
-  level: string;
+  level: "WARNING" | "ERROR" | "CRITICAL";
   type?: string;
   message: string;
   traceback?: string;

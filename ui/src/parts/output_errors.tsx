@@ -7,6 +7,10 @@ type Placed = LogError & { offset: number };
 
 const MOST_LISTED = 8;
 
+export function isWarning(error: LogError): boolean {
+  return error.level === "WARNING";
+}
+
 /** Those of which it is known where they stand, in the order they stand in. */
 export function placed(errors: readonly LogError[]): Placed[] {
   const found = errors.filter((error): error is Placed => error.offset !== undefined);
@@ -42,7 +46,7 @@ export function ErrorList({ errors, go }: { errors: readonly LogError[]; go: Go 
       {errors.slice(0, MOST_LISTED).map((error, place) => (
         <li key={place}>
           <button type="button" class="quiet" disabled={error.offset === undefined} onClick={() => go(error)}>
-            <span class={`badge ${error.level === "warning" ? "warning" : "critical"}`}>{error.type ?? error.level}</span> {error.message}
+            <span class={`badge ${isWarning(error) ? "warning" : "critical"}`}>{error.type ?? error.level}</span> {error.message}
             {error.count > 1 && ` (${error.count} times)`}
             {error.memory_at_time_bytes !== undefined && <span class="muted"> at {format.bytes(error.memory_at_time_bytes)}</span>}
           </button>

@@ -115,7 +115,7 @@ export const COLUMNS: readonly Column[] = [
     isNumber: true,
     needs: ["exit_code", "signal"],
     plain: (run) => run.signal ?? run.exit_code,
-    cell: (run) => run.signal ?? run.exit_code ?? "",
+    cell: (run) => run.signal?.replace(/^SIG/, "") ?? run.exit_code ?? "",
   },
   {
     name: "steps",

@@ -1,6 +1,7 @@
 // What happened, in order of time, with what was measured then; a click shows the moment in the charts.
 import { useMemo, useState } from "preact/hooks";
 import * as format from "../format.ts";
+import { isWarning } from "../parts/output_errors.tsx";
 import type { Happened, Report, RunShown } from "../types.ts";
 import { lookAt, moment } from "./moment.ts";
 
@@ -70,7 +71,7 @@ function rowsOf(run: RunShown, report: Report | undefined): Row[] {
       at,
       type: error.type ?? error.level,
       text,
-      tone: error.level === "warning" ? "warning" : "critical",
+      tone: isWarning(error) ? "warning" : "critical",
       measurements: held === undefined ? [] : [["memory", format.bytes(held)]],
     });
   }

@@ -3,6 +3,7 @@ import * as format from "../format.ts";
 import type { Loaded } from "../load.ts";
 import { Advice } from "../parts/advice.tsx";
 import { Failed, Health, sentence, Skeleton } from "../parts/bits.tsx";
+import { isWarning } from "../parts/output_errors.tsx";
 import type { Report, RunShown, Zones } from "../types.ts";
 import { Fact } from "./fact.tsx";
 import type { Context } from "./types.ts";
@@ -59,7 +60,8 @@ function VerdictTold({ report, isLive }: { report: Report; isLive: boolean }) {
         <b>{sentence(verdict.sentence)}</b>{" "}
         {!isPlain && (
           <span class="muted">
-            {verdict.cause}, {format.percent(verdict.confidence * 100)} sure
+            {verdict.cause}
+            {verdict.confidence > 0 && `, ${format.percent(verdict.confidence * 100)} sure`}
           </span>
         )}
       </p>
@@ -168,8 +170,8 @@ function ending(run: RunShown, context: Context | undefined): Figure | undefined
 function errors(report: Report | undefined): Figure | undefined {
   if (!report) return { title: "Errors", value: "…" };
   const found = report.log_errors;
-  const count = found.reduce((sum, one) => sum + (one.level === "warning" ? 0 : one.count), 0);
-  const warnings = found.reduce((sum, one) => sum + (one.level === "warning" ? one.count : 0), 0);
+  const count = found.reduce((sum, one) => sum + (isWarning(one) ? 0 : one.count), 0);
+  const warnings = found.reduce((sum, one) => sum + (isWarning(one) ? one.count : 0), 0);
   const figure: Figure = {
     title: "Errors",
     value: count.toLocaleString("en"),
