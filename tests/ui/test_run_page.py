@@ -71,7 +71,7 @@ def advised(page: Page) -> Locator:
         ),
         (
             "module",
-            "^flash_attn_that_nobody_installed is not there",
+            "^There is no flash_attn_that_nobody_installed, or not the right one",
             "-m pip install flash-attn-that-nobody-installed",
         ),
         ("nan", "^Loss became NaN at step 30 and stayed so", "lr 0.5 → 0.05"),

@@ -19,7 +19,7 @@ def judge(view: RunView) -> Verdict | None:
     if error.signature != "import_error" or not facts.went_wrong(view):
         return None
     missing = error.fields.get("missing")
-    sentence = f"{missing} is not there, or not the right one" if missing else facts.first_line(error)
+    sentence = f"there is no {missing}, or not the right one" if missing else facts.first_line(error)
     return facts.verdict(
         Cause.IMPORT_ERROR,
         f"{sentence}{facts.on_ranks(error)}",

@@ -180,7 +180,7 @@ def test_refused_memory_is_told_with_its_size() -> None:
 
 def test_what_is_missing_is_named() -> None:
     assert decide(errors=(told("import_error", fields={"missing": "torch"}),)).sentence == (
-        "torch is not there, or not the right one"
+        "there is no torch, or not the right one"
     )
     assert decide(errors=(told("import_error", "ImportError: x"),)).sentence == "ImportError: x"
     assert (
