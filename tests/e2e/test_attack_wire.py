@@ -231,7 +231,8 @@ def test_a_stranger_who_asks_too_often_is_told_to_wait(served: Served) -> None:
         wire.per_address = 10_000
         answers = [wire.ask("GET", "/api/v1/runs") for _ in range(200)]
         assert {answer.status for answer in answers} == {401, 429}
-        assert int(answers[-1].headers["retry-after"]) >= 1
+        waits = [answer.headers.get("retry-after") for answer in answers if answer.status == 429]
+        assert all(wait is not None and int(wait) >= 1 for wait in waits)
         # who has a token is not the stranger, though the address is the same
         assert wire.ask("GET", "/api/v1/runs", bearer(served.token)).status == 200
 

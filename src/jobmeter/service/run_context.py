@@ -4,7 +4,11 @@ Nothing is read anew: secrets were cut out when the run was recorded, and only p
 """
 
 from collections.abc import Mapping
+from typing import Any, get_type_hints
 
+import msgspec
+
+from jobmeter.model.context_answers import RunContext
 from jobmeter.model.measurement import Measurement
 from jobmeter.model.run import Run
 from jobmeter.service import again, analysis, shapes
@@ -26,6 +30,7 @@ _PARTS = (
     *("environment", "slurm", "options", "recorder", "processes_left", "ended_by", "resumed"),
 )
 """Of what the recorder and the SDK said, what is shown to people."""
+_KINDS: dict[str, Any] = get_type_hints(RunContext)
 Shape = dict[str, object]
 
 
@@ -35,7 +40,7 @@ def shown(store: Store, run: Run) -> Shape:
     as_it_was, advised = again.command(run), again.command(run, advice)
     found: Shape = {
         "run_id": run.run_id,
-        **{name: run.context.get(name) for name in _PARTS},
+        **{name: _part(run, name) for name in (*_PARTS, "sources")},
         "again": as_it_was,
         "again_advised": advised if advised != as_it_was else None,
         "measured": _measured(run),
@@ -43,9 +48,17 @@ def shown(store: Store, run: Run) -> Shape:
         "inexact": dict(run.provenance.inexact) or None,
         "dropped": {name: count for name, count in run.provenance.dropped.items() if count} or None,
         "origin": run.provenance.origin,
-        "sources": run.context.get("sources"),
     }
     return shapes.present(found)
+
+
+def _part(run: Run, name: str) -> object:
+    """Give a part of what a run was, as everybody expects it; a folder may hold anything."""
+    try:
+        found: object = msgspec.convert(run.context.get(name), _KINDS[name] | None)
+    except msgspec.ValidationError:
+        return None
+    return found
 
 
 def _measured(run: Run) -> list[Shape]:

@@ -13,7 +13,7 @@ from jobmeter.model.report import Recommendation, Severity
 from jobmeter.model.run import Provenance, Run, Status
 from jobmeter.service import again, by_id, run_context
 from support import served_homes
-from support.served_homes import BARE, BUILD, TRAINED
+from support.served_homes import BARE, BUILD, HOSTILE, TRAINED
 
 RUN = Run(
     run_id="r",
@@ -117,3 +117,10 @@ def test_what_is_not_known_is_absent(home: str) -> None:
     assert found["run_id"] == BARE
     assert "config" not in found
     assert "packages" not in found
+
+
+def test_what_is_of_another_shape_than_its_name_says_is_left_out(home: str) -> None:
+    """A folder may hold anything: those who read an answer rely on its shape."""
+    found = told(home, HOSTILE)
+    assert found["run_id"] == HOSTILE
+    assert "git" not in found

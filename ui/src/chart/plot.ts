@@ -40,7 +40,7 @@ export function options(latest: Latest, drawn: readonly Drawn[], places: Columns
       { ...axis, ...xAxis(given) },
       {
         ...axis,
-        size: 64,
+        size: 70,
         ...(given.isBytes && !given.isLog ? { incrs: POWERS } : {}),
         values: (_plot, ticks) => ticks.map((tick) => (tick === null ? "" : latest.current.show(tick))),
       },
