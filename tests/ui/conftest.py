@@ -32,9 +32,9 @@ sys.exit(1)
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Serve a home with three trainings and a failed job."""
+    """Serve a home with three trainings and a failed job; tests of one file may add to it."""
     folder = tmp_path_factory.mktemp("ui")
     home = folder / "home"
     training, failing = folder / "train.py", folder / "broken.py"
