@@ -31,6 +31,16 @@ class Tab:
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", self._request)
+        self._pending: set[Request] = set()
+        page.on("requestfinished", self._over)
+        page.on("requestfailed", self._over)
+
+    def settle(self) -> None:
+        """Wait until everything that the page asked for is there; what it listens to never is."""
+        quiet = 0
+        while quiet < 4:
+            self.page.wait_for_timeout(100)
+            quiet = 0 if self._pending else quiet + 1
 
     def open(self, path: str = "/", *, token: str | None = None) -> Page:
         """Open an address of the page by a link that carries the token."""
@@ -58,8 +68,13 @@ class Tab:
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
-            self.complaints.append(message.text)
+            self.complaints.append(f"{message.text} {message.location['url']}".rstrip())
+
+    def _over(self, request: Request) -> None:
+        self._pending.discard(request)
 
     def _request(self, request: Request) -> None:
+        if "/stream" not in request.url:
+            self._pending.add(request)
         if not request.url.startswith((self.served.url, "blob:", "data:")):
             self.strangers.append(request.url)

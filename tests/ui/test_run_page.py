@@ -66,7 +66,7 @@ def advised(page: Page) -> Locator:
     [
         (
             "oom",
-            r"^The kernel killed python \(pid \d+\) at 1[12]\d MiB of the 128 MiB",
+            r"^The kernel killed python3? \(pid \d+\) at 1[12]\d MiB of the 128 MiB",
             "data.num_workers 2 → 0",
         ),
         (
