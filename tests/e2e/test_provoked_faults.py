@@ -36,7 +36,7 @@ def test_a_job_over_the_limit_of_its_cgroup(home: Home, memory_limit: str) -> No
     said = provoke(home, *PYTHON, GREEDY, preexec_fn=faults.inside(memory_limit))
     assert said.finished.code == 137
     assert (said.cause, said.confidence) == ("oom_cgroup", 0.98)
-    assert said.sentence.startswith("the kernel killed python (pid ")
+    assert said.sentence.startswith(("the kernel killed python (pid ", "the kernel killed python3 (pid "))
     assert said.sentence.endswith("of the 128 MiB the job may use")
     assert {"event oom_kill", "event kernel_message"} <= set(said.sources)
 
