@@ -1,4 +1,5 @@
 // The answers of the API, as far as the page reads them. The OpenAPI document of the server is the whole truth.
+import type { Ranks } from "./ranks.ts";
 import type { Followed, Prediction } from "./run/types.ts";
 
 export interface Headline {
@@ -304,34 +305,6 @@ export interface Sized {
   jobs: { job: string; runs: number; advice: Record<string, Advised>; missing: Record<string, string>; lines?: string[] }[];
 }
 
-export interface Rank {
-  rank: number;
-  run_id: string;
-  status: Status;
-  host?: string;
-  pid?: number;
-  steps?: number;
-  last_step?: number;
-  behind?: number;
-  step_seconds?: number;
-  relative?: number;
-  slowest_share?: number;
-  straggler: boolean;
-  cpu_seconds?: number;
-  memory_peak_bytes?: number;
-  gpu_util_percent?: number;
-  gpu_memory_peak_bytes?: number;
-}
-
-export interface RanksTold {
-  job_id: string;
-  world_size?: number;
-  ranks_seen: number[];
-  ranks_missing: number[];
-  stragglers: number[];
-  ranks: Rank[];
-}
-
 export interface Progress {
   by: "steps" | "history";
   step?: number;
@@ -350,7 +323,7 @@ export interface LiveJob {
   hosts?: string[];
   progress?: Progress;
   stragglers?: number[];
-  ranks?: RanksTold;
+  ranks?: Ranks;
 }
 
 export interface Living {

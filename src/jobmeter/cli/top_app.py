@@ -6,6 +6,7 @@ once, however long a home or a server takes, and what was seen last stays until 
 
 import threading
 import time
+from abc import abstractmethod
 from typing import ClassVar
 
 from rich.text import Text
@@ -169,9 +170,9 @@ class _Page(Screen[None]):
         """Draw for the new size."""
         self.draw()
 
+    @abstractmethod
     def draw(self) -> None:
         """Draw what was seen last."""
-        raise NotImplementedError
 
 
 class Runs(_Page):

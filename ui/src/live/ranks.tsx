@@ -1,7 +1,7 @@
 // The ranks of a job as a map: one cell a rank, the darker the more; those that are behind stand out, and are listed first.
 import * as format from "../format.ts";
 import { query, setQuery } from "../router.ts";
-import type { Rank, RanksTold } from "../types.ts";
+import type { Rank, Ranks } from "../ranks.ts";
 
 interface Measure {
   name: string;
@@ -21,7 +21,7 @@ const MEASURES: readonly Measure[] = [
 /** More cells than that show no number. */
 const MOST_LABELLED = 256;
 
-export function RankMap({ told }: { told: RanksTold }) {
+export function RankMap({ told }: { told: Ranks }) {
   const known = MEASURES.filter((measure) => told.ranks.some((rank) => measure.of(rank) !== undefined));
   const measure = known.find((one) => one.name === query.value.get("by")) ?? known[0];
   if (!measure) return null;
@@ -88,7 +88,7 @@ function Cell({ place, rank, measure, low, high }: CellProps) {
   );
 }
 
-export function Stragglers({ told }: { told: RanksTold }) {
+export function Stragglers({ told }: { told: Ranks }) {
   const slow = told.ranks.filter((rank) => rank.straggler).sort((one, other) => (other.relative ?? 0) - (one.relative ?? 0));
   if (slow.length === 0 && told.ranks_missing.length === 0) return null;
   return (

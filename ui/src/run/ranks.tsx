@@ -4,7 +4,7 @@ import * as format from "../format.ts";
 import { useLoaded } from "../load.ts";
 import { Skeleton, StatusBadge } from "../parts/bits.tsx";
 import type { RunShown } from "../types.ts";
-import type { Rank, Ranks as Found } from "./types.ts";
+import type { Rank, Ranks as Found } from "../ranks.ts";
 
 interface Column {
   title: string;

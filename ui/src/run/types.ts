@@ -1,6 +1,4 @@
 // Answers of the API that the page of a run alone reads.
-import type { Status } from "../types.ts";
-
 export interface Prediction {
   quantity: string;
   unit: string;
@@ -39,36 +37,6 @@ export interface Processes {
   total: number;
   by_command: { command: string; cpu_seconds?: number; peak_rss_bytes?: number; processes?: number }[];
   roles: Record<string, { processes: number; cpu_seconds?: number; memory_peak_bytes?: number }>;
-}
-
-export interface Rank {
-  rank: number;
-  run_id: string;
-  status: Status;
-  host?: string;
-  pid?: number;
-  steps?: number;
-  last_step?: number;
-  behind?: number;
-  step_seconds?: number;
-  relative?: number;
-  slowest_share?: number;
-  straggler: boolean;
-  processes?: number;
-  cpu_seconds?: number;
-  memory_peak_bytes?: number;
-  gpu_util_percent?: number;
-  gpu_memory_peak_bytes?: number;
-}
-
-export interface Ranks {
-  job_id: string;
-  world_size?: number;
-  ranks_missing: number[];
-  stragglers: number[];
-  imbalance?: { step_seconds?: number; memory?: number };
-  throughput?: Record<string, { value: number; ranks: number }>;
-  ranks: Rank[];
 }
 
 export interface Measured {
