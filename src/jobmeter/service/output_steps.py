@@ -10,7 +10,7 @@ import os
 import stat
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -32,6 +32,8 @@ QUIET_BYTES = 64 << 20
 FEED_BYTES = 1 << 17
 SAVE_BYTES = 1 << 23
 _FAR = 1 << 62
+_ONE_LOOK_SECONDS = 0.5
+"""Files are looked at one after the other, so marks this near say nothing about which bytes came first."""
 
 
 @dataclass(slots=True)
@@ -147,7 +149,7 @@ class OutputReader:
         unsaved = 0
         while active and not left.is_over():
             begun = time.monotonic()
-            stream = min(active, key=_Stream.next_arrival)
+            stream = _next(active)
             taken = stream.read(min(left.bytes_left, self._worth(stream)))
             left.spend(begun, taken)
             unsaved += taken
@@ -177,6 +179,12 @@ class OutputReader:
             [event for _, events in taken.values() for event in events],
             {position_name(stream.name): stream.saved() for stream in self._streams},
         )
+
+
+def _next(active: Sequence["_Stream"]) -> "_Stream":
+    """Choose the stream whose bytes came first; the one with the bars, which stands first, where that is open."""
+    first = min(stream.next_arrival() for stream in active)
+    return next(stream for stream in active if stream.next_arrival() <= first + _ONE_LOOK_SECONDS)
 
 
 class _Stream:

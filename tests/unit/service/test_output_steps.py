@@ -254,6 +254,22 @@ def test_garbage_in_the_index_of_arrivals_costs_a_time_and_no_step(tmp_path: Pat
     assert [step.timestamp for step in look(run, {})[0]] == [1001.0, 1001.0]
 
 
+def test_rows_and_bars_seen_at_one_look_belong_together_whichever_file_was_looked_at_first(
+    tmp_path: Path,
+) -> None:
+    outputs = [Output(stream=stream, mode="captured", path=stream) for stream in ("stdout", "stderr")]
+    run = run_in(tmp_path, *outputs)
+    rows = "".join(HF % (3.0 - n / 10, n / 4) for n in (1, 2))
+    bars = "".join(f"\r{' ' * 20}\r\r {25 * n}%|##   | {3 * n}/12 [00:0{n}<00:09, 3.00it/s]" for n in (1, 2))
+    (tmp_path / "stdout").write_text(rows)
+    (tmp_path / "stderr").write_text("\r  0%|     | 0/12 [00:00<?, ?it/s]" + bars + "\n")
+    for stream, later in (("stdout", 0.0), ("stderr", 0.001)):
+        mark(tmp_path, stream, (tmp_path / stream).stat().st_size, 1.0 + later)
+    reader = output_steps.OutputReader(run, {}, output_steps.line_reader, closed=True)
+    (part,) = reader.parts(output_steps.Patience(60.0))
+    assert [step.step for step in part.steps["stdout"]] == [3, 6]
+
+
 HF = "{'loss': %.4f, 'grad_norm': 1.5, 'learning_rate': 0.0001, 'epoch': %.2f}\n"
 
 
