@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import zlib
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,18 @@ def test_the_index_reaches_the_last_byte(size: int, home: Home) -> None:
     assert len(done.stdout) == size
     last = [offset for stream, offset, _ in lines(done.folder / "output.index") if stream == "stdout"][-1:]
     assert last == ([size] if size else [])
+
+
+def test_a_line_has_its_own_time_though_it_came_right_behind_one_of_the_other_stream(home: Home) -> None:
+    script = (
+        "import os, time\nfor n in range(8): os.write(1, b'out\\n')\nos.write(2, b'bad\\n')\nbegan = time.time()\n"
+        "time.sleep(1.2)\nos.write(2, b'%.3f\\n' % began)"
+    )
+    done = home.run("-q", sys.executable, "-S", "-c", script)
+    marks = {(stream, offset): moment for stream, offset, moment in lines(done.folder / "output.index")}
+    arrived = datetime.fromisoformat(marks["stderr", 4]).timestamp()
+    assert abs(arrived - float(done.stderr.split()[1])) < 0.6
+    assert list(marks.values()) == sorted(marks.values())
 
 
 def test_bytes_pass_exactly_through_files(home: Home, tmp_path: Path) -> None:
@@ -315,7 +328,7 @@ def test_a_recorder_that_waits_for_its_reader_can_be_ended(number: signal.Signal
 
 def test_a_background_child_keeps_its_output_after_the_command_ended(home: Home) -> None:
     process = home.start(
-        "-q", "sh", "-c", "(sleep 0.5; echo late; sleep 0.2; echo later) & echo early; exit 3"
+        "-q", "sh", "-c", "(sleep 0.5; echo late; sleep 0.02; echo later) & echo early; exit 3"
     )
     assert process.wait(10) == 3
     (folder,) = home.folders()

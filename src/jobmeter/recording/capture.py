@@ -40,12 +40,14 @@ class Channel:
         "_copy",
         "_nonblocking",
         "_pending",
+        "arrived",
         "captured",
         "indexed",
         "is_pty",
         "job_end",
         "lost",
         "open",
+        "seen",
         "sink",
         "source",
         "stream",
@@ -63,6 +65,9 @@ class Channel:
         self._copy = copy
         self._pending = b""
         self.captured = 0
+        self.seen = 0
+        """How many of them came by `arrived`, on the wall clock."""
+        self.arrived = 0.0
         self.indexed = 0
         self.lost = 0
         self.open = True

@@ -134,6 +134,7 @@ class Recorder:
             self._watch.look()
         if self._stillness is not None:
             self._stillness.look(self._clock.monotonic(), self._clock.wall())
+        self._index_seen()
         self._index_files()
         offset = self._clock.wall() - self._clock.monotonic()
         if abs(offset - self._offset) > _CLOCK_STEP_SECONDS:
@@ -150,23 +151,31 @@ class Recorder:
         self.plan.folder.events.append(record)
 
     def index_output(self, channel: "Channel") -> None:
-        """Note when output arrived, at most ten times a second."""
-        now = self._clock.monotonic()
-        if channel.captured == channel.indexed or now - self._indexed_at < _INDEX_SECONDS:
-            return
-        self._indexed_at = now
-        channel.indexed = channel.captured
-        self._index(channel.stream, channel.captured)
+        """Note when output arrived; what comes within a tenth of a second has one time, that of its last byte."""
+        now = self._clock.wall()
+        if channel.seen != channel.indexed and now - channel.arrived >= _INDEX_SECONDS:
+            self._index_seen()
+        channel.seen, channel.arrived = channel.captured, now
+        if abs(now - self._indexed_at) >= _INDEX_SECONDS:
+            self._indexed_at = now
+            self._index_seen()
+
+    def _index_seen(self) -> None:
+        """Write the times of all that was seen and not yet noted, in their order."""
+        noted = [channel for channel in self._outputs.channels if channel.seen != channel.indexed]
+        for channel in sorted(noted, key=lambda one: one.arrived):
+            channel.indexed = channel.seen
+            self._index(channel.stream, channel.seen, channel.arrived)
 
     def _index_files(self) -> None:
         for file in self._outputs.inherited:
             position = file.position()
             if position != file.indexed:
                 file.indexed = position
-                self._index(file.stream, position)
+                self._index(file.stream, position, self._clock.wall())
 
-    def _index(self, stream: str, offset: int) -> None:
-        stamp = writer.timestamp(self._clock.wall())
+    def _index(self, stream: str, offset: int, arrived: float) -> None:
+        stamp = writer.timestamp(arrived)
         self.plan.folder.index.append_line(f'["{stream}", {offset}, "{stamp}"]')
 
     def end(self, ending: "Ending", *, children_left: bool, known: "Record | None" = None) -> Outcome:
@@ -187,7 +196,7 @@ class Recorder:
 
         last_look = self._accounts if self._sampler is None and not children_left else self._last_sample
         facts = guard.attempt(lambda: last_look(children_left), self._broken) or {"samples": 0, "summary": {}}
-        self._index_rest()
+        self.index_rest()
         guard.attempt(self._note_checkpoints, self._broken)
         guard.attempt(lambda: self._note_kernel_log(ending), self._broken)
         facts.update(_present("outputs", guard.attempt(self._outputs.records_at_end, self._broken)))
@@ -277,11 +286,12 @@ class Recorder:
             details: Record = {"text": line.text, "pid": line.pid, **_present("process", line.process)}
             self.event("kernel_message", details, at=since_boot + line.seconds)
 
-    def _index_rest(self) -> None:
+    def index_rest(self) -> None:
+        """Note all that has arrived: nothing more is waited for."""
+        self._index_seen()
         for channel in self._outputs.channels:
-            if channel.captured != channel.indexed:
-                channel.indexed = channel.captured
-                self._index(channel.stream, channel.captured)
+            channel.seen, channel.arrived = channel.captured, self._clock.wall()
+        self._index_seen()
         self._index_files()
 
     def _lost_output(self) -> dict[str, int]:

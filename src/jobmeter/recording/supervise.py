@@ -336,6 +336,7 @@ class Supervisor:
             self._stand_apart()
             while any(channel.open for channel in open_channels):
                 self._turn(60.0)
+            self._recorder.index_rest()
         finally:
             os._exit(0)
 
