@@ -20,7 +20,7 @@ import msgspec
 from jobmeter import stores
 from jobmeter.delivery.courier import Courier
 from jobmeter.delivery.follower import Followed
-from jobmeter.delivery.outbox import Waiting
+from jobmeter.delivery.outbox import Fate, Waiting
 from jobmeter.errors import JobmeterError, StoreError
 from jobmeter.model.alert import Budget, Change, Rule, RunBook, Sign
 from jobmeter.model.report import Report
@@ -63,6 +63,10 @@ class Remembered:
     trouble: str | None = None
     """Why nothing is watched."""
 
+    def is_all_told(self) -> bool:
+        """Tell whether nothing is left to watch for and nobody left to tell."""
+        return self.book.is_done and all(one.fate is not Fate.WAITING for one in self.waiting.messages)
+
 
 def read(folder: Path) -> Remembered | None:
     """Read what is remembered of a run; None where nothing is, or nothing that can be read."""
@@ -92,12 +96,36 @@ def lock(folder: Path) -> int | None:
     return fd
 
 
+def release(folder: Path, held: int) -> None:
+    """Let somebody else evaluate a run."""
+    (folder / LOCK).unlink(missing_ok=True)
+    os.close(held)
+
+
+def take_over(folder: Path) -> tuple[int | None, Remembered | None]:
+    """Become the one who evaluates a run unless somebody is, or was to its end; with what is remembered of it."""
+    known = read(folder)
+    held = None if known is not None and known.book.is_done else lock(folder)
+    if held is None:
+        return None, known
+    known = read(folder)  # only now nobody else can be about to write it
+    if known is not None and known.book.is_done:
+        release(folder, held)
+        return None, known
+    return held, known
+
+
 def begin(followed: Followed) -> "FolderAlerts | None":
     """Prepare the alerts of a run; None where there is nothing to watch for, or somebody does already."""
     folder = followed.folder
     home = str(folder.parent.parent.parent)
     held = lock(folder)
     if held is None:
+        return None
+    known = read(folder)
+    if known is not None and known.is_all_told():
+        # the run was over before its follower had begun, and a server of this home saw to it
+        release(folder, held)
         return None
     try:
         cwd = reader.read_run(folder).cwd or home
@@ -108,13 +136,20 @@ def begin(followed: Followed) -> "FolderAlerts | None":
     if not settings.files:
         os.close(held)
         return None
-    return FolderAlerts(home, folder, settings, held)
+    return FolderAlerts(home, folder, settings, held, known)
 
 
 class FolderAlerts:
     """Watches one run folder."""
 
-    def __init__(self, home: str, folder: Path, settings: alert_settings.AlertSettings, held: int) -> None:
+    def __init__(  # whose run it is, what is watched for, and what somebody before has done of it
+        self,
+        home: str,
+        folder: Path,
+        settings: alert_settings.AlertSettings,
+        held: int,
+        known: Remembered | None,
+    ) -> None:
         self._home = home
         self._folder = folder
         self._settings = settings
@@ -122,7 +157,6 @@ class FolderAlerts:
         self._watcher = alert_watch.Watcher(settings.rules, now=time.time())
         self._silences = Silences(home)
         self._events = alert_desk.EventWriter(home)
-        known = read(folder)
         self._book = RunBook(run_id=folder.name) if known is None else known.book
         if known is None:
             self._book = RunBook(run_id=folder.name, offset=alert_signs.beginning(folder))
@@ -171,8 +205,7 @@ class FolderAlerts:
         self._courier.stop()
         self._store.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
-        (self._folder / LOCK).unlink(missing_ok=True)
-        os.close(self._held)
+        release(self._folder, self._held)
 
     def _look(self, now: float) -> None:
         run = self._indexed(now)

@@ -259,6 +259,8 @@ class ServerAlerts:
     def _remember(self, book: RunBook, folder: Path, *, changed: bool) -> None:
         if book.is_done:
             self.records.keep(book)
+            if book.run_id in self._held:  # a follower that begins only now finds that all is told
+                alert_follow.save(folder, alert_follow.Remembered(book=book))
             self._drop(book.run_id, folder)
             return
         self._books[book.run_id] = book
@@ -277,9 +279,7 @@ class ServerAlerts:
         if run.status not in LIVE and known is None and not _ended_lately(run, now):
             return None
         if not (folder / sync.MARKER).exists():
-            remembered = alert_follow.read(folder)
-            is_followed = remembered is not None and remembered.book.is_done
-            held = None if is_followed else alert_follow.lock(folder)
+            held, remembered = alert_follow.take_over(folder)
             if held is None:
                 self._mirror(run, remembered)
                 return None

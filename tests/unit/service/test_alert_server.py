@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jobmeter.delivery.follower import Followed
-from jobmeter.model.alert import Change, Turn
+from jobmeter.model.alert import Change, RunBook, Turn
 from jobmeter.service import alert_follow, alert_records, alert_server, alerting, index, keeping, live
 from jobmeter.service.alerting import Wanted
 from jobmeter.stores import Store
@@ -201,6 +201,41 @@ def test_a_run_with_a_follower_is_left_to_it_and_shown(tmp_path: Path, receiver:
     assert desk.told() == [("firing", "high"), ("resolved", "high")]
     assert [one["state"] for one in desk.shown(job.wall)["alerts"]] == ["resolved"]
     desk.close()
+
+
+def test_a_run_that_was_over_before_its_follower_began_is_told_once(
+    tmp_path: Path, receiver: receivers.Receiver
+) -> None:
+    desk = Desk(tmp_path, receiver)
+    job = Job(tmp_path)
+    job.memory(150, times=5)
+    job.end()
+    desk.tick(job.wall)
+    receiver.wait_for(1)
+    assert alert_follow.begin(Followed(job.folder, dict(os.environ))) is None
+    assert not (job.folder / alert_follow.LOCK).exists()
+    told = desk.told()
+    desk.tick(job.wall)
+    assert desk.told() == told
+    assert told[0] == ("firing", "high")
+    shown = alerting.told_of(str(tmp_path), Wanted(), job.wall)["alerts"]
+    assert [one["rule"] for one in shown] == ["high"]  # type: ignore[attr-defined]
+    desk.close()
+
+
+def test_a_follower_that_ends_while_the_server_looks_has_told_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It wrote its last word after the server had looked for one, and let go before the server took hold."""
+    lock, done = alert_follow.lock, alert_follow.Remembered(book=RunBook(run_id="r", is_done=True))
+
+    def ends_meanwhile(folder: Path) -> int | None:
+        alert_follow.save(folder, done)
+        return lock(folder)
+
+    monkeypatch.setattr(alert_follow, "lock", ends_meanwhile)
+    assert alert_follow.take_over(tmp_path) == (None, done)
+    assert not (tmp_path / alert_follow.LOCK).exists()
 
 
 def test_a_run_whose_follower_was_killed_is_taken_over(tmp_path: Path, receiver: receivers.Receiver) -> None:
