@@ -4,7 +4,7 @@ from jobmeter.analysis import configs
 from jobmeter.analysis.fits import Estimate
 from jobmeter.analysis.rooms import Room
 from jobmeter.model import units
-from jobmeter.model.report import Evidence, Prediction
+from jobmeter.model.report import Evidence, Prediction, Verdict
 
 MIB = 1 << 20
 STEP_SECONDS = "step_seconds"
@@ -47,6 +47,11 @@ def setting_evidence(found: configs.Setting) -> Evidence:
     plain = isinstance(found.value, int | float | str) and not isinstance(found.value, bool)
     value = found.value if plain else None
     return Evidence(sentence=f"{found.path} is {found.value}", source="config", value=value)  # type: ignore[arg-type]  # checked above
+
+
+def verdict_evidence(verdict: Verdict) -> tuple[Evidence, ...]:
+    """Quote what a verdict stands on; its own sentence where nothing else is known."""
+    return verdict.evidence or (Evidence(sentence=verdict.sentence, source="verdict"),)
 
 
 def mebibytes(size: float) -> str:

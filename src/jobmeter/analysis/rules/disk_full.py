@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
+from jobmeter.analysis import advice
 from jobmeter.analysis.case import Case
 from jobmeter.model import units
-from jobmeter.model.report import Cause, Evidence, Recommendation, Severity
+from jobmeter.model.report import Cause, Recommendation, Severity
 
 
 def advise(case: Case) -> Iterable[Recommendation]:
@@ -21,5 +22,5 @@ def advise(case: Case) -> Iterable[Recommendation]:
         title="Make room on the disk",
         action="Write to a file system with room, or keep fewer checkpoints (save_total_limit)",
         impact=f"Room to finish: it had written {', '.join(told)}" if told else "Room to finish",
-        evidence=case.verdict.evidence or (Evidence(sentence=case.verdict.sentence, source="verdict"),),
+        evidence=advice.verdict_evidence(case.verdict),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from jobmeter.analysis import advice, configs
 from jobmeter.analysis.case import Case
-from jobmeter.model.report import Cause, Evidence, Recommendation, Severity
+from jobmeter.model.report import Cause, Recommendation, Severity
 
 _LESS = 10
 """A tenth: less than that mostly ends the same way."""
@@ -18,7 +18,7 @@ def advise(case: Case) -> Iterable[Recommendation]:
         return
     found = configs.find(case.view.run, "learning_rate")
     rate = None if found is None else found.number
-    evidence = case.verdict.evidence or (Evidence(sentence=case.verdict.sentence, source="verdict"),)
+    evidence = advice.verdict_evidence(case.verdict)
     if found is None or rate is None or rate <= 0:
         yield Recommendation(
             rule="learning_rate",

@@ -190,11 +190,21 @@ def test_rules_on_failures_are_silent_after_others(rule: str) -> None:
             "Run /venv/bin/python3.11 -m pip install flash-attn",
         ),
         ("No module named 'cv2'", ("make",), "Run python -m pip install opencv-python"),
-        ("No module named 'sklearn.svm'", (), "Run python -m pip install scikit-learn"),
+        ("No module named 'sklearn.svm'", (), "Run python -m pip install --upgrade scikit-learn"),
         (
-            "cannot import name 'LlamaModel' from 'transformers' (/x.py)",
+            "/usr/bin/python3: No module named torch.distributed.run",
+            ("/usr/bin/python3", "-m", "torch.distributed.run"),
+            "Run /usr/bin/python3 -m pip install --upgrade torch",
+        ),
+        (
+            "cannot import name 'LlamaModel' from 'transformers' (/v/lib/site-packages/transformers/__init__.py)",
             ("python", "a.py"),
             "Run python -m pip install --upgrade transformers",
+        ),
+        (
+            "cannot import name 'soft_unicode' from 'markupsafe' (/usr/lib/python3/dist-packages/markupsafe.py)",
+            (),
+            "Run python -m pip install --upgrade markupsafe",
         ),
     ],
 )
@@ -205,6 +215,50 @@ def test_a_module_that_is_missing_is_to_be_installed_where_the_job_looks(
     advice = only("missing_module", failed(Cause.IMPORT_ERROR, told, command=command, exit_code=1))
     assert (advice.action, advice.severity) == (action, Severity.CRITICAL)
     assert advice.evidence
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        (
+            "cannot import name 'foo' from partially initialized module 'utils' "
+            "(most likely due to a circular import) (/v/lib/site-packages/utils.py)"
+        ),
+        "cannot import name 'Net' from 'models' (/home/u/src/models.py)",
+        "cannot import name 'Net' from 'models' (unknown location)",
+        "cannot import name 'Net'",
+        "No module named 'random.shuffle'; 'random' is not a package",
+        "No module named train.__main__; 'train' is a package and cannot be directly executed",
+        "No module named 'google.cloud'",
+        "No module named 'google'",
+        "No module named '_ctypes'",
+        "No module named 'tkinter'",
+    ],
+)
+def test_what_is_no_package_of_that_name_gets_no_stranger_installed(message: str) -> None:
+    told = dataclasses.replace(error("import_error"), message=message)
+    assert advised("missing_module", failed(Cause.IMPORT_ERROR, told)) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "impact"),
+    [
+        (
+            "utils",
+            "The job gets past its import of utils, unless it is a file of yours: then PYTHONPATH must lead to it",
+        ),
+        (
+            "src.models",
+            (
+                "src is there, but in a version without src.models: an older one may be the right one too, "
+                "unless src is a folder of yours"
+            ),
+        ),
+    ],
+)
+def test_a_module_may_be_a_file_of_the_users_own(module: str, impact: str) -> None:
+    told = dataclasses.replace(error("import_error"), message=f"No module named '{module}'")
+    assert only("missing_module", failed(Cause.IMPORT_ERROR, told)).impact == impact
 
 
 def test_what_else_is_missing_has_no_package() -> None:
