@@ -278,6 +278,55 @@ def test_times_are_found_in_an_index_of_millions_of_marks(tmp_path: Path) -> Non
     assert len(marks[0]) < 2_000
 
 
+def silent_in_between(folder: Path) -> None:
+    """Write an index of hours in which only stdout speaks, with a little of stderr before, in the midst and behind."""
+    rows = [f'["stderr", {10 * (second + 1)}, "{second:06}"]' for second in range(300)]
+    rows += [f'["stdout", {5 * (second - 299)}, "{second:06}"]' for second in range(300, 60_300)]
+    rows.append('["stderr", 3500, "060300"]')
+    rows += [f'["stdout", {5 * (second - 299)}, "{second:06}"]' for second in range(60_301, 100_300)]
+    rows += [f'["stderr", {4000 + second - 100_300}, "{second:06}"]' for second in range(100_300, 100_310)]
+    (folder / log_marks.FILE).write_text("\n".join(rows) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("second", "offset"),
+    [(0, 10), (299, 3000), (300, 3000), (60_299, 3000), (60_300, 3500), (100_299, 3500), (100_305, 4005)],
+)
+def test_a_moment_is_found_where_another_stream_fills_the_index(
+    tmp_path: Path, second: int, offset: int
+) -> None:
+    silent_in_between(tmp_path)
+    assert log_marks.reached(tmp_path, "stderr", f"{second:06}") == offset
+    assert log_marks.reached(tmp_path, "stderr", "999999") == 4009
+    assert log_marks.reached(tmp_path, "nothing", "999999") is None
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "moments"),
+    [
+        (2980, 3005, ["000298", "000299", "060300"]),
+        (3000, 3500, ["060300"]),
+        (3200, 4003, ["060300", "100300", "100301", "100302", "100303"]),
+        (4008, 5000, ["100309"]),
+    ],
+)
+def test_times_are_found_where_another_stream_fills_the_index(
+    tmp_path: Path, begin: int, end: int, moments: list[str]
+) -> None:
+    silent_in_between(tmp_path)
+    found = log_marks.between(tmp_path, "stderr", begin, end)
+    assert [moment for offset, moment in zip(*found, strict=True) if offset > begin] == moments
+
+
+def test_a_row_of_garbage_longer_than_any_block_hides_nothing(tmp_path: Path) -> None:
+    garbage = "x" * (3 * log_marks.READ_BYTES)
+    rows = ['["stderr", 4, "000001"]', garbage, '["stderr", 8, "000002"]', '["stderr", 2, "000003"]', garbage]
+    (tmp_path / log_marks.FILE).write_text("\n".join(rows))
+    assert log_marks.reached(tmp_path, "stderr", "000001") == 4
+    assert log_marks.reached(tmp_path, "stderr", "000002") == 8
+    assert log_marks.between(tmp_path, "stderr", 0, 20) == ([4, 8], ["000001", "000002"])
+
+
 def test_a_compressed_stream_reads_like_a_plain_one(tmp_path: Path) -> None:
     body = b"".join(b"line %d\n" % number for number in range(50_000))
     run = make_run(tmp_path, body)
