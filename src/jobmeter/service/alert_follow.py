@@ -87,19 +87,28 @@ def save(folder: Path, remembered: Remembered) -> None:
 
 def lock(folder: Path) -> int | None:
     """Become the one who evaluates a run; None where somebody is."""
-    fd = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    while True:
+        fd = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            return None
+        if os.fstat(fd).st_nlink:
+            return fd
+        # whoever held it took the file away since it was opened: the next one locks another file
         os.close(fd)
-        return None
-    return fd
 
 
 def release(folder: Path, held: int) -> None:
     """Let somebody else evaluate a run."""
-    (folder / LOCK).unlink(missing_ok=True)
-    os.close(held)
+    try:
+        # before it is let go: behind that the file may be another's
+        (folder / LOCK).unlink(missing_ok=True)
+    except OSError:
+        return  # nobody may write there any more: a file that nobody holds keeps nobody out
+    finally:
+        os.close(held)
 
 
 def take_over(folder: Path) -> tuple[int | None, Remembered | None]:
@@ -134,7 +143,7 @@ def begin(followed: Followed) -> "FolderAlerts | None":
         save(folder, Remembered(book=RunBook(run_id=folder.name, is_done=True), trouble=str(error)))
         settings = alert_settings.AlertSettings()
     if not settings.files:
-        os.close(held)
+        release(folder, held)
         return None
     return FolderAlerts(home, folder, settings, held, known)
 

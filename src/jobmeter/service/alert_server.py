@@ -86,7 +86,7 @@ class ServerAlerts:
         self._failed: dict[str, list[str]] = {}
         """What went wrong with a run, look by look."""
         self._books: dict[str, RunBook] = {}
-        self._held: dict[str, int] = {}
+        self._held: dict[str, tuple[Path, int]] = {}
         self._only_one = alert_turn.OnlyOne(home)
         self._looked: dict[str, float] = {}
         self._cost_seconds = 0.0
@@ -116,8 +116,8 @@ class ServerAlerts:
             self._thread.join(10.0)
         self._courier.stop()
         self._only_one.release()
-        for fd in self._held.values():
-            os.close(fd)
+        for folder, fd in self._held.values():
+            alert_follow.release(folder, fd)
         self._held.clear()
 
     def messages(self) -> tuple[Message, ...]:
@@ -283,7 +283,7 @@ class ServerAlerts:
             if held is None:
                 self._mirror(run, remembered)
                 return None
-            self._held[run.run_id] = held
+            self._held[run.run_id] = (folder, held)
             known = known if remembered is None else self._taken_over(folder, remembered)
         return known or RunBook(run_id=run.run_id, offset=alert_signs.beginning(folder))
 
@@ -352,10 +352,9 @@ class ServerAlerts:
         self._failed.pop(run_id, None)
         held = self._held.pop(run_id, None)
         if held is not None:
-            os.close(held)
+            alert_follow.release(*held)
         if folder is not None:
             self._events.forget(folder)
-            (folder / alert_follow.LOCK).unlink(missing_ok=True)
 
     def _load(self) -> alert_settings.AlertSettings:
         return alert_settings.load(self._home, os.environ, self._home, now=time.time())

@@ -1,5 +1,6 @@
 """Alerts of one run without a server: a real folder, a real receiver, and what outlives the process."""
 
+import fcntl
 import json
 import os
 import time
@@ -116,8 +117,42 @@ def test_only_one_process_evaluates_a_run(tmp_path: Path, receiver: receivers.Re
     again.close()
 
 
+def test_a_lock_that_was_taken_away_while_it_was_opened_keeps_others_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who held it lets go between the opening of the file and its locking: another would lock a new file."""
+    first, flock = alert_follow.lock(tmp_path), fcntl.flock
+    assert first is not None
+
+    def let_go_before(fd: int, how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        alert_follow.release(tmp_path, first)
+        flock(fd, how)
+
+    monkeypatch.setattr(fcntl, "flock", let_go_before)
+    second = alert_follow.lock(tmp_path)
+    assert second is not None
+    assert alert_follow.lock(tmp_path) is None
+    alert_follow.release(tmp_path, second)
+
+
+def test_a_lock_in_a_folder_that_is_gone_is_let_go_all_the_same(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    held = alert_follow.lock(folder)
+    assert held is not None
+    (folder / alert_follow.LOCK).unlink()
+    folder.rmdir()
+    folder.write_text("not a folder any more")
+    alert_follow.release(folder, held)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(held)
+
+
 def test_without_settings_nothing_is_watched_for(tmp_path: Path) -> None:
-    assert begin(Job(tmp_path)) is None
+    job = Job(tmp_path)
+    assert begin(job) is None
+    assert not (job.folder / alert_follow.LOCK).exists()
 
 
 def test_settings_that_cannot_be_are_told_by_the_list(tmp_path: Path) -> None:

@@ -369,6 +369,35 @@ def test_runs_that_are_gone_are_forgotten(tmp_path: Path, receiver: receivers.Re
     desk.close()
 
 
+def test_a_server_takes_away_no_lock_that_is_not_its_own(
+    tmp_path: Path, receiver: receivers.Receiver
+) -> None:
+    desk = Desk(tmp_path, receiver)
+    job = received(Job(tmp_path))
+    held = alert_follow.lock(job.folder)
+    assert held is not None
+    job.memory(50)
+    desk.tick(job.wall)
+    job.end()
+    desk.tick(job.wall + 1)
+    book = desk.alerts.records.book(folders.RUN_ID)
+    assert book is not None
+    assert book.is_done
+    assert alert_follow.lock(job.folder) is None
+    alert_follow.release(job.folder, held)
+    desk.close()
+
+
+def test_a_server_that_ends_leaves_no_lock_behind(tmp_path: Path, receiver: receivers.Receiver) -> None:
+    desk = Desk(tmp_path, receiver)
+    job = Job(tmp_path)
+    job.memory(50)
+    desk.tick(job.wall)
+    assert (job.folder / alert_follow.LOCK).exists()
+    desk.close()
+    assert not (job.folder / alert_follow.LOCK).exists()
+
+
 def test_a_run_that_the_index_does_not_know(tmp_path: Path, receiver: receivers.Receiver) -> None:
     desk = Desk(tmp_path, receiver)
     desk.tick(0.0)
