@@ -377,6 +377,7 @@ def test_runs_of_the_same_work_are_found_by_its_key_newest_first(store: Store) -
         store.append(batch(make_run(run_id, started_at=started), job_key=key))
     store.append(batch(make_run("d", started_at=4.0)))
     assert store.of_key("p:train") == ["b", "a"]
+    assert [store.of_key("p:train", limit) for limit in (0, 1, 9)] == [[], ["b"], ["b", "a"]]
     assert store.of_key("nobody") == []
     assert store.of_key("") == []
 

@@ -124,7 +124,7 @@ class OfHome:
 
     def _answer(self, path: str, query: Mapping[str, str | int]) -> object:
         if path == "/api/v1/live":
-            return living.told(self._home)
+            return living.told(self._home, time.time())
         if path == "/api/v1/alerts":
             wanted = alerting.Wanted(
                 states=frozenset((alert.State(query["state"]),)), limit=int(query["limit"])

@@ -6,8 +6,8 @@ a job that grew since its earlier runs is said to take longer than usual, not ho
 """
 
 import statistics
-import time
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from jobmeter.analysis import jobkey, planned
 from jobmeter.errors import UsageError
@@ -23,28 +23,29 @@ _EARLIER_RUNS, _LOOKED_AT = 10, 40
 Shape = dict[str, object]
 
 
-def told(home: str) -> Shape:
+def told(home: str, now: float) -> Shape:
     """Lay out what runs now, jobs with stragglers first, then the newest."""
-    now = time.time()
     with index.open_index(home) as opened:
         opened.refresh()
-        return opened.ask(lambda store: _told(store, now))
+        return opened.ask(lambda store: told_by(store, now))
 
 
-def _told(store: Store, now: float) -> Shape:
+def told_by(store: Store, now: float) -> Shape:
+    """Lay out what runs now as far as a store knows."""
     wanted = filters.parse("status=running or status=paused or status=queued", now=now)
     page = store.page(RunQuery(where=wanted, limit=MOST_RUNS))
     by_job: dict[str, list[Run]] = {}
     for run in page.runs:
         by_job.setdefault(run.job_id, []).append(run)
-    found = [_job(store, job_id, together, now) for job_id, together in by_job.items()]
+    history = _History(store)
+    found = [_job(store, job_id, together, history, now) for job_id, together in by_job.items()]
     # the sort is stable: among equals the newest stay first
     found.sort(key=lambda job: not job.get("stragglers"))
     hosts = sorted({run.host for run in page.runs if run.host is not None})
     return {"jobs": found, "runs": page.total, "hosts": hosts}
 
 
-def _job(store: Store, job_id: str, together: Sequence[Run], now: float) -> Shape:
+def _job(store: Store, job_id: str, together: Sequence[Run], history: "_History", now: float) -> Shape:
     first = min(together, key=lambda run: (min(run.ranks, default=0), run.run_id))
     view = _ranks(store, job_id, together)
     return shapes.present(
@@ -54,7 +55,7 @@ def _job(store: Store, job_id: str, together: Sequence[Run], now: float) -> Shap
             "project": first.project,
             "runs": [shapes.listed(run) for run in together],
             "hosts": sorted({run.host for run in together if run.host is not None}) or None,
-            "progress": _by_steps(store, first, view) or _by_history(store, first, now),
+            "progress": _by_steps(store, first, view) or _by_history(history, first, now),
             "stragglers": None if view is None else [one.rank for one in view.ranks if one.is_straggler],
             "ranks": None if view is None else job_shapes.shown(view),
         }
@@ -100,8 +101,8 @@ def _hindmost(view: JobView | None) -> tuple[int, float | None] | None:
     return min(reached, key=lambda one: one[0], default=None)
 
 
-def _by_history(store: Store, run: Run, now: float) -> Shape | None:
-    took = _earlier(store, run)
+def _by_history(history: "_History", run: Run, now: float) -> Shape | None:
+    took = history.took_seconds(run)
     if len(took) < 2 or run.started_at is None:
         return None
     usual, passed = statistics.median(took), max(0.0, now - run.started_at)
@@ -111,11 +112,20 @@ def _by_history(store: Store, run: Run, now: float) -> Shape | None:
     return shape | {"percent": round(100 * passed / usual, 2), "seconds_left": round(usual - passed, 1)}
 
 
-def _earlier(store: Store, run: Run) -> list[float]:
-    """Give how long the last completed runs of the same work took."""
-    known = store.of_key(jobkey.job_key(run))[:_LOOKED_AT]
-    found = _completed(store.brief(run_id) for run_id in known if run_id != run.run_id)
-    return [wall for _, wall in zip(range(_EARLIER_RUNS), found, strict=False)]
+class _History:
+    """How long earlier runs took; the runs of one work are read once, however many of it go on."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[str, list[float]] = {}
+
+    def took_seconds(self, run: Run) -> list[float]:
+        """Give how long the last completed runs of the same work took."""
+        key = jobkey.job_key(run)
+        if key not in self._known:
+            found = _completed(map(self._store.brief, self._store.of_key(key, _LOOKED_AT)))
+            self._known[key] = list(islice(found, _EARLIER_RUNS))
+        return self._known[key]
 
 
 def _completed(found: Iterable[Run | None]) -> Iterable[float]:

@@ -209,8 +209,8 @@ class Store(Protocol):
     def of_job(self, job_id: str) -> list[str]:
         """Name the runs that share a job, newest first."""
 
-    def of_key(self, job_key: str) -> list[str]:
-        """Name the runs of the same work, newest first."""
+    def of_key(self, job_key: str, limit: int | None = None) -> list[str]:
+        """Name the runs of the same work, newest first: all of them, or so many."""
 
     def series(
         self,

@@ -149,8 +149,9 @@ class MemoryStore:
     def of_job(self, job_id: str) -> list[str]:
         return [entry.run.run_id for entry in self._newest() if entry.run.job_id == job_id]
 
-    def of_key(self, job_key: str) -> list[str]:
-        return [entry.run.run_id for entry in self._newest() if job_key and entry.job_key == job_key]
+    def of_key(self, job_key: str, limit: int | None = None) -> list[str]:
+        found = [entry.run.run_id for entry in self._newest() if job_key and entry.job_key == job_key]
+        return found[:limit]
 
     def _newest(self) -> list[_Entry]:
         def age(entry: _Entry) -> tuple[float, str]:

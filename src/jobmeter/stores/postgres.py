@@ -58,7 +58,7 @@ _RUN_PREFIX = """SELECT run_id FROM run WHERE starts_with(run_id, %s)
     ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT %s"""
 _RUN_OF_JOB = "SELECT run_id FROM run WHERE job_id = %s ORDER BY started_at DESC NULLS LAST, run_id DESC"
 _RUN_OF_KEY = """SELECT run_id FROM run WHERE job_key = %s AND job_key <> ''
-    ORDER BY started_at DESC NULLS LAST, run_id DESC"""
+    ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT %s::bigint"""
 _EVENT_READ = "SELECT document FROM event WHERE run_no = %s ORDER BY sequence"
 _PROCESS_READ = """SELECT instance, windows, first_seen, last_seen, command, cpu_seconds, peak_rss_bytes,
         read_bytes, write_bytes, rank, role, world_size
@@ -195,10 +195,10 @@ class PostgresStore:
     def of_job(self, job_id: str) -> list[str]:
         return self._ids(_RUN_OF_JOB, job_id)
 
-    def of_key(self, job_key: str) -> list[str]:
-        return self._ids(_RUN_OF_KEY, job_key)
+    def of_key(self, job_key: str, limit: int | None = None) -> list[str]:
+        return self._ids(_RUN_OF_KEY, job_key, limit)
 
-    def _ids(self, sql: str, *bindings: str | int) -> list[str]:
+    def _ids(self, sql: str, *bindings: str | int | None) -> list[str]:
         with self._link.reading() as connection:
             return [run_id for (run_id,) in connection.execute(sql, bindings)]
 

@@ -287,9 +287,9 @@ class SqliteStore:
             found = self._select(statements.RUN_OF_JOB, (documents.clean(job_id),), list[tuple[str]])
             return [run_id for (run_id,) in found]
 
-    def of_key(self, job_key: str) -> list[str]:
+    def of_key(self, job_key: str, limit: int | None = None) -> list[str]:
         with self._guard():
-            found = self._select(statements.RUN_OF_KEY, (documents.clean(job_key),), list[tuple[str]])
+            found = self._select(statements.RUN_OF_KEY, (documents.clean(job_key), limit), list[tuple[str]])
             return [run_id for (run_id,) in found]
 
     def series(

@@ -21,7 +21,7 @@ RUN_PREFIX = """SELECT run_id FROM run WHERE substr(run_id, 1, length(?1)) = ?1
 RUN_OF_JOB = """SELECT run_id FROM run WHERE job_id = ?
     ORDER BY started_at DESC NULLS LAST, run_id DESC"""
 RUN_OF_KEY = """SELECT run_id FROM run WHERE job_key = ? AND job_key <> ''
-    ORDER BY started_at DESC NULLS LAST, run_id DESC"""
+    ORDER BY started_at DESC NULLS LAST, run_id DESC LIMIT coalesce(?, -1)"""
 REPORT_READ = "SELECT rules, inputs, document, cause FROM report WHERE run_id = ?"
 REPORT_PUT = """INSERT INTO report (run_id, rules, inputs, document, cause) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (run_id) DO UPDATE SET rules = excluded.rules, inputs = excluded.inputs,

@@ -1,17 +1,18 @@
 """What runs now: how far it is by its steps or its history, and jobs whose ranks are uneven first."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from jobmeter.model import live_answers
+from jobmeter.model.run import Run, Status
 from jobmeter.service import living
+from jobmeter.stores import Batch, memory
 from support import folders
 
+NOW = folders.STARTED + 7200
 EARLIER, LATER, ALIVE, OTHER = (f"20261115T09500{n}Z-00000{n}" for n in range(4))
 
 
@@ -22,7 +23,7 @@ def alive(home: Path, run_id: str, *, ago: float = 10.0, context: object = None,
         run_id=run_id,
         seconds=2,
         processes=0,
-        started=time.time() - ago,
+        started=NOW - ago,
         start=folders.this_recorder() | start,
         context=context or {},  # type: ignore[arg-type]
         ended=False,
@@ -39,7 +40,7 @@ def log(folder: Path, rank: int, *, steps: int, seconds: float = 0.5) -> None:
 
 def told(home: Path) -> list[dict[str, Any]]:
     """Ask what runs."""
-    found: Any = living.told(str(home))
+    found: Any = living.told(str(home), NOW)
     msgspec.convert(json.loads(json.dumps(found)), live_answers.Living)
     jobs: list[dict[str, Any]] = found["jobs"]
     return jobs
@@ -47,7 +48,7 @@ def told(home: Path) -> list[dict[str, Any]]:
 
 def test_nothing_runs(tmp_path: Path) -> None:
     folders.write_run(tmp_path, run_id=EARLIER, seconds=2)
-    assert living.told(str(tmp_path)) == {"jobs": [], "runs": 0, "hosts": []}
+    assert living.told(str(tmp_path), NOW) == {"jobs": [], "runs": 0, "hosts": []}
 
 
 def test_steps_say_how_far_and_how_long(tmp_path: Path) -> None:
@@ -86,10 +87,49 @@ def test_earlier_runs_say_how_long_it_usually_takes(tmp_path: Path) -> None:
     earlier(tmp_path, 100)
     alive(tmp_path, ALIVE, ago=25.0)
     (job,) = told(tmp_path)
-    assert (job["progress"]["by"], job["progress"]["runs"]) == ("history", 2)
-    assert job["progress"]["usual_seconds"] == pytest.approx(100, abs=1)
-    assert job["progress"]["percent"] == pytest.approx(25, abs=5)
-    assert job["progress"]["seconds_left"] == pytest.approx(75, abs=5)
+    assert job["progress"] == {
+        "by": "history",
+        "runs": 2,
+        "usual_seconds": 100.0,
+        "percent": 25.0,
+        "seconds_left": 75.0,
+    }
+
+
+class CountingStore(memory.MemoryStore):
+    """A store that notes for which work earlier runs are sought, and how many."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[str, int | None]] = []
+
+    def of_key(self, job_key: str, limit: int | None = None) -> list[str]:
+        """Note it, and answer."""
+        self.asked.append((job_key, limit))
+        return super().of_key(job_key, limit)
+
+    def put(self, run_id: str, status: Status, started_at: float) -> None:
+        """Keep a run of the one work there is."""
+        run = Run(
+            run_id=run_id,
+            job_id=run_id,
+            status=status,
+            command=("make",),
+            started_at=started_at,
+            wall_seconds=None if status is Status.RUNNING else 20.0,
+        )
+        self.append(Batch(run=run, final=False, fields={"status": status.value}, job_key="make"))
+
+
+def test_the_earlier_runs_of_one_work_are_read_once_however_many_of_it_go_on() -> None:
+    store = CountingStore()
+    for number in range(60):
+        store.put(f"old-{number}", Status.COMPLETED, NOW - 1000 + number)
+    for number in range(3):
+        store.put(f"new-{number}", Status.RUNNING, NOW - 5)
+    found: Any = living.told_by(store, NOW)
+    assert [job["progress"]["percent"] for job in found["jobs"]] == [25.0, 25.0, 25.0]
+    assert store.asked == [("make", 40)]
 
 
 def test_one_that_takes_longer_than_usual_has_no_time_left(tmp_path: Path) -> None:
