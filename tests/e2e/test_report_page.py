@@ -154,6 +154,11 @@ def test_those_without_a_script_are_told_why_it_ended(page: Path) -> None:
     assert f"<noscript><p>{verdict['sentence']}" in page.read_text()
 
 
+@pytest.mark.parametrize("report", [None, {}, {"verdict": None}, {"verdict": {"sentence": None}}])
+def test_those_without_a_script_are_told_nothing_where_nobody_knows_why_it_ended(report: object) -> None:
+    assert report_page._plain(report) == "<p>The rest of this report needs JavaScript.</p>"
+
+
 @pytest.mark.parametrize("run_id", served_homes.KINDS)
 def test_a_run_of_any_kind_has_a_report(served: Served, run_id: str) -> None:
     found = kept(report_page.render(str(served.home), run_id))
@@ -183,6 +188,27 @@ def test_a_day_of_samples_is_a_small_page(tmp_path: Path) -> None:
     assert 100 < len(held["t"]) <= 800
     assert sum(held["n"]) > 8_600
     assert len(page.encode()) < 450_000
+
+
+def test_a_report_says_how_many_lines_it_leaves_out(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    folder = folders.write_run(home, seconds=2)
+    metrics = {f"m{number}": 1.0 for number in range(50)}
+    rows = [
+        {
+            "timestamp": folders.iso(folders.STARTED + 1),
+            "step": 1,
+            "rank": rank,
+            "source": "sdk",
+            "metrics": metrics,
+        }
+        for rank in range(101)
+    ]
+    (folder / "steps.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = kept(report_page.render(str(home), "last"))
+    assert found["lines_left_out"] == 4850
+    steps = found["answers"][f"/api/v1/runs/{found['run_id']}/steps"]["series"]
+    assert {line["rank"] for line in steps} == {0, 1, 2, 3}
 
 
 def test_the_thresholds_of_the_job_s_own_config_come_along(tmp_path: Path) -> None:

@@ -21,6 +21,11 @@ function Saved({ kept }: { kept: Kept }) {
             {kept.made_by}
             {at !== undefined && `, ${format.moment(at)}`}
           </span>
+          {kept.lines_left_out > 0 && (
+            <span>
+              {kept.lines_left_out.toLocaleString("en")} more lines of charts are not kept here: jobmeter ui shows the run itself
+            </span>
+          )}
           <span class="grow" />
           <button type="button" class="quiet" onClick={cycle} title="light, dark, or as the system says">
             {choice.value}
@@ -41,5 +46,5 @@ addEventListener(
 );
 
 const kept = await read(document.getElementById("answers"));
-answerFrom(answering(kept));
+answerFrom(answering(kept), format.epoch(kept.made_at));
 render(<Saved kept={kept} />, document.getElementById("app") as HTMLElement);

@@ -46,7 +46,7 @@ class Wanted:
 def series(store: Store, run: Run, wanted: Wanted) -> Shape:
     """Read series of a run; without keys those of the whole job and host."""
     _check(wanted)
-    keys = frozenset(wanted.names) if wanted.names else _whole_job(run)
+    keys = frozenset(wanted.names) if wanted.names else whole_job(run)
     _require_few(store, run, keys, wanted)
     found = store.stretches(
         run.run_id, keys, points=wanted.points, counters=runs.counters_of(run), between=_between(wanted)
@@ -94,6 +94,15 @@ def clocks(store: Store, run: Run, points: int) -> Shape:
     }
 
 
+def whole_job(run: Run) -> frozenset[str]:
+    """Name what belongs to the job, its devices and its host: processes come by their keys only."""
+    return frozenset(
+        key
+        for key, definition in run.definitions.items()
+        if definition.scope is not Scope.PROCESS and definition.kind in (Kind.GAUGE, Kind.COUNTER)
+    )
+
+
 def _clock(one: StepClock) -> Shape:
     return {
         "rank": one.rank,
@@ -138,15 +147,6 @@ def _require_few(store: Store, run: Run, keys: Collection[str], wanted: Wanted) 
 def _require_modest(values: int, most: int | None = None) -> None:
     if values > (MOST_VALUES if most is None else most):
         raise UsageError("too much for one answer", hint="ask for fewer points, keys or instances")
-
-
-def _whole_job(run: Run) -> frozenset[str]:
-    """Name what belongs to the job, its devices and its host: processes come by their keys only."""
-    return frozenset(
-        key
-        for key, definition in run.definitions.items()
-        if definition.scope is not Scope.PROCESS and definition.kind in (Kind.GAUGE, Kind.COUNTER)
-    )
 
 
 def _between(wanted: Wanted) -> tuple[float, float] | None:

@@ -1,11 +1,11 @@
 """What a saved report answers to its own page: the API's answers about one run, by the addresses it is asked at.
 
 The page asks for parts of some (a stretch of a line, some lines of the output); it finds them in the whole. What can
-mislead: of a long output only the end and the surroundings of its errors are kept.
+mislead: of a long output only the end and the surroundings of its errors are kept, and of very many lines the first.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 import msgspec
@@ -14,14 +14,11 @@ from jobmeter.errors import JobmeterError
 from jobmeter.model.log_page import LogLine, LogPage
 from jobmeter.model.report import Report
 from jobmeter.model.run import Run
-from jobmeter.service import analysis, charts, job_apply, log_pages, run_context, run_parts
+from jobmeter.service import analysis, charts, job_apply, log_pages, report_lines, run_context, run_parts
 from jobmeter.stores import Store
 
 Answers = dict[str, object]
 
-VALUES = 20_000
-"""Points over all lines: enough for a picture of each, and few enough for a mail."""
-MOST_POINTS, LEAST_POINTS = 800, 100
 TAIL_LINES = 1_000
 AROUND_BYTES, AROUND_LINES = 4_000, 100
 MOST_ERRORS = 40
@@ -32,22 +29,35 @@ def address(run: Run) -> str:
     return f"/api/v1/runs/{quote(run.run_id, safe='')}"
 
 
-def gather(store: Store, run: Run) -> Answers:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """What a report carries."""
+
+    answers: Answers
+    lines_left_out: int
+    """Of the charts, where there were too many."""
+
+
+def gather(store: Store, run: Run) -> Gathered:
     """Collect what the page of a run asks for."""
     at = address(run)
+    series, steps = report_lines.series(store, run), report_lines.steps(store, run)
     report = analysis.of_run(store, run)[1]
     found: Answers = {
         at: run_parts.shown(store, run),
-        f"{at}/clock": charts.clocks(store, run, MOST_POINTS),
+        f"{at}/clock": charts.clocks(store, run, report_lines.MOST_POINTS),
         f"{at}/context": run_context.shown(store, run),
         f"{at}/events": run_parts.events(store, run),
         f"{at}/processes": run_parts.processes(store, run),
         f"{at}/report": report.as_record(),
-        f"{at}/series": _modest(lambda wanted: charts.series(store, run, wanted)),
-        f"{at}/steps": _modest(lambda wanted: charts.steps(store, run, wanted)),
+        f"{at}/series": series.answer,
+        f"{at}/steps": steps.answer,
     }
     found |= {f"{at}/logs{query}": page for query, page in _output(run, report)}
-    return found | dict(_where_possible(store, run, at))
+    return Gathered(
+        answers=found | dict(_where_possible(store, run, at)),
+        lines_left_out=series.left_out + steps.left_out,
+    )
 
 
 def _where_possible(store: Store, run: Run, at: str) -> Iterator[tuple[str, object]]:
@@ -64,15 +74,6 @@ def _where_possible(store: Store, run: Run, at: str) -> Iterator[tuple[str, obje
             yield name, ask()
         except JobmeterError:
             continue
-
-
-def _modest(read: Callable[[charts.Wanted], charts.Shape]) -> charts.Shape:
-    """Read lines at a resolution that lets all of them together stay small."""
-    coarse = read(charts.Wanted(points=LEAST_POINTS))
-    lines = coarse["series"]
-    count = len(lines) if isinstance(lines, list) else 0
-    points = min(MOST_POINTS, VALUES // max(count, 1))
-    return read(charts.Wanted(points=points)) if coarse["coarse"] and points > LEAST_POINTS else coarse
 
 
 def _output(run: Run, report: Report) -> Iterator[tuple[str, object]]:

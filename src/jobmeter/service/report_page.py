@@ -23,7 +23,6 @@ from jobmeter.service import live, report_answers, runs
 
 FRAME = Path(jobmeter.__file__).with_name("web") / "dist" / "report.html"
 _SLOT = re.compile(r"@@(title|plain|answers)@@")
-Answers = report_answers.Answers
 
 
 def render(home: str, ref: str, *, frame: Path = FRAME) -> str:
@@ -40,17 +39,18 @@ def render(home: str, ref: str, *, frame: Path = FRAME) -> str:
             "the page was not built, and a report is made of it",
             hint=f"scripts/page builds it, with Node.js 20; jobmeter analyze {ref} tells the same in the terminal",
         ) from None
-    run, answers = runs.ask(home, ref, lambda store, run: (run, report_answers.gather(store, run)))
-    return _filled(empty, run, answers)
+    run, gathered = runs.ask(home, ref, lambda store, run: (run, report_answers.gather(store, run)))
+    return _filled(empty, run, gathered)
 
 
-def _filled(frame: str, run: Run, answers: Answers) -> str:
+def _filled(frame: str, run: Run, gathered: report_answers.Gathered) -> str:
     at = report_answers.address(run)
-    safe = {name: _redacted(answer) for name, answer in answers.items()}
+    safe = {name: _redacted(answer) for name, answer in gathered.answers.items()}
     kept = {
         "run_id": run.run_id,
         "made_by": f"jobmeter {jobmeter.__version__}",
         "made_at": iso_time(time.time()),
+        "lines_left_out": gathered.lines_left_out,
         "answers": safe,
     }
     packed = gzip.compress(live.as_json(kept), mtime=0)
@@ -67,7 +67,8 @@ def _plain(report: object) -> str:
     """Say the most important to those whose reader runs no script."""
     verdict = report.get("verdict") if isinstance(report, dict) else None
     sentence = verdict.get("sentence") if isinstance(verdict, dict) else None
-    return f"<p>{escape(str(sentence))}</p><p>The rest of this report needs JavaScript.</p>"
+    told = f"<p>{escape(sentence)}</p>" if isinstance(sentence, str) else ""
+    return f"{told}<p>The rest of this report needs JavaScript.</p>"
 
 
 def _redacted(value: object) -> object:

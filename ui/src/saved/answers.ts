@@ -8,6 +8,7 @@ export interface Kept {
   run_id: string;
   made_by: string;
   made_at: string;
+  lines_left_out: number;
   answers: Record<string, unknown>;
 }
 
