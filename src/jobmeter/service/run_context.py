@@ -10,7 +10,7 @@ import msgspec
 
 from jobmeter.model.context_answers import RunContext
 from jobmeter.model.measurement import Measurement
-from jobmeter.model.run import Run
+from jobmeter.model.run import LIVE, Run
 from jobmeter.service import again, analysis, shapes
 from jobmeter.stores import Store
 
@@ -36,7 +36,8 @@ Shape = dict[str, object]
 
 def shown(store: Store, run: Run) -> Shape:
     """Lay out what a run was."""
-    advice = analysis.of_run(store, run)[1].recommendations
+    # what goes on changes all the time: nobody starts it again yet, and its report is analysed beside this
+    advice = () if run.status in LIVE else analysis.of_run(store, run)[1].recommendations
     as_it_was, advised = again.command(run), again.command(run, advice)
     found: Shape = {
         "run_id": run.run_id,

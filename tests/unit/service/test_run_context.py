@@ -11,8 +11,8 @@ import pytest
 from jobmeter.config import options
 from jobmeter.model.report import Recommendation, Severity
 from jobmeter.model.run import Provenance, Run, Status
-from jobmeter.service import again, by_id, run_context
-from support import served_homes
+from jobmeter.service import again, analysis, by_id, run_context
+from support import folders, served_homes
 from support.served_homes import BARE, BUILD, HOSTILE, TRAINED
 
 RUN = Run(
@@ -47,7 +47,7 @@ def advice(path: str | None, value: object) -> Recommendation:
         action="Set it",
         impact="Time to finish",
         config_path=path,
-        recommended_value=value,  # type: ignore[arg-type]
+        recommended_value=value,
         evidence=(),
     )
 
@@ -124,3 +124,23 @@ def test_what_is_of_another_shape_than_its_name_says_is_left_out(home: str) -> N
     found = told(home, HOSTILE)
     assert found["run_id"] == HOSTILE
     assert "git" not in found
+
+
+def test_advice_stands_on_the_command_of_a_run_that_is_over(tmp_path: Path) -> None:
+    folders.write_run(tmp_path, seconds=3, context={"options": {"timeout": 1000.0}})
+    assert "--timeout 4 " in told(str(tmp_path), folders.RUN_ID)["again_advised"]
+
+
+def test_a_run_that_goes_on_is_not_analysed_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its page asks for the report as well, again and again."""
+    folders.write_run(
+        tmp_path,
+        seconds=3,
+        start=folders.this_recorder(),
+        context={"options": {"timeout": 1000.0}},
+        ended=False,
+    )
+    monkeypatch.setattr(analysis, "of_run", lambda *_: pytest.fail("it is analysed"))
+    found = told(str(tmp_path), folders.RUN_ID)
+    assert "--timeout 1000 " in found["again"]
+    assert "again_advised" not in found
