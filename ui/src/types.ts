@@ -384,6 +384,7 @@ export interface SmallLine {
   key: string;
   unit: string;
   values: (number | null)[];
+  last: number | string;
 }
 
 export interface Glance {

@@ -36,7 +36,7 @@ def main(args: argparse.Namespace) -> int:
         )
     source = board.of_server(args.server, os.environ) if args.server else board.OfHome(common.home_of(args))
     if args.json:
-        common.print_json(msgspec.to_builtins(board.look(source)))
+        common.print_json(_known(msgspec.to_builtins(board.look(source))))
         return 0
     if args.once or not (sys.stdout.isatty() and sys.stdin.isatty()):
         _print(source)
@@ -52,6 +52,13 @@ def main(args: argparse.Namespace) -> int:
         ) from None
     top_app.run(source, args.interval, ramp=_ramp())
     return 0
+
+
+def _known(document: object) -> object:
+    """Leave out what was not measured; a place in a line stays, empty."""
+    if isinstance(document, dict):
+        return {key: _known(value) for key, value in document.items() if value is not None}
+    return [_known(value) for value in document] if isinstance(document, list | tuple) else document
 
 
 def _ramp() -> str:

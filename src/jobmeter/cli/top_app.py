@@ -20,7 +20,7 @@ from textual.widgets.option_list import Option
 from jobmeter.cli.render import table, top_text
 from jobmeter.cli.render.screen import Style
 from jobmeter.cli.render.table import Cell
-from jobmeter.errors import JobmeterError
+from jobmeter.errors import JobmeterError, reason_of
 from jobmeter.model import text
 from jobmeter.model.board import Board, Close
 from jobmeter.service import board
@@ -133,6 +133,8 @@ class Top(App[None]):
                 found = board.look(self.source)
             except JobmeterError as error:
                 problem = f"{error}; {error.hint}" if error.hint else str(error)
+            except OSError as error:
+                problem = f"{self.source.place} cannot be read: {reason_of(error)}"
             if self._runs():
                 self.call_from_thread(self._take, found, close, problem)
             # a home of many busy runs is looked at less often: watching must not cost what the jobs need

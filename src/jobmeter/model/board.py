@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from jobmeter.model.steps import Number, from_json
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
@@ -83,6 +85,13 @@ class Line:
     key: str
     unit: str
     values: tuple[float | None, ...]
+    """To draw: each stands for a stretch of the run."""
+    last: float | str
+
+    @property
+    def now(self) -> Number | None:
+        """Give the newest value; None where a server says what is none."""
+        return from_json(self.last)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,3 +144,5 @@ class Close:
     lines: Mapping[str, Line]
     output: tuple[str, ...]
     """The end of its output; what is in it is somebody's text."""
+    silence: str | None = None
+    """Why there is no output, where there is none."""

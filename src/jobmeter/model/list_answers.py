@@ -2,6 +2,8 @@
 
 from typing import Literal, TypedDict
 
+from jobmeter.model.answers import Figure
+
 
 class FieldTold(TypedDict, total=False):
     """A field that filters, sorts and counts runs."""
@@ -31,6 +33,8 @@ class SmallLine(TypedDict):
     """`bytes`, `cores`, or empty."""
     values: list[float | None]
     """By stretches of the run: the most memory, mean cores, the last loss of each; null where it is not finite."""
+    last: Figure
+    """The newest sample or step alone: a number, or `NaN`, `Infinity`, `-Infinity`."""
 
 
 class Glance(TypedDict, total=False):

@@ -5,10 +5,10 @@ new as the last report of its recorder, some seconds at most.
 """
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 import msgspec
 
@@ -16,13 +16,13 @@ from jobmeter.config import receivers
 from jobmeter.delivery import wire
 from jobmeter.errors import JobmeterError, UnknownError
 from jobmeter.model import alert
-from jobmeter.model.board import Alerts, Board, Close, Glances, Line, LiveRun, Living
+from jobmeter.model.board import Alerts, Board, Close, Glance, Glances, LiveRun, Living
 from jobmeter.model.log_page import LogPage
 from jobmeter.service import alerting, by_id, charts, glances, living, log_pages, run_parts
 
 LINES = ("memory", "cpu", "loss")
 MOST_ROWS = glances.MOST_RUNS
-"""Rows that have lines; more would ask twice."""
+"""Rows that have lines."""
 MOST_ALERTS = 20
 TAIL_LINES = 200
 _ANSWER_BYTES = 16 << 20
@@ -45,11 +45,26 @@ def look(source: Source) -> Board:
     """Read all that is shown at once."""
     found = source.get("/api/v1/live", {}, Living)
     ids = [run.run_id for job in found.jobs for run in job.runs][:MOST_ROWS]
-    seen = Glances(runs=())
-    if ids:
-        seen = source.get("/api/v1/runs/glances", {"runs": ",".join(ids), "lines": ",".join(LINES)}, Glances)
+    seen = [one for some in _pieces(ids) for one in _glances(source, some)]
     alerts = source.get("/api/v1/alerts", {"state": "firing", "limit": MOST_ALERTS}, Alerts)
-    return Board(living=found, lines={one.run_id: one.lines for one in seen.runs}, alerts=alerts.alerts)
+    return Board(living=found, lines={one.run_id: one.lines for one in seen}, alerts=alerts.alerts)
+
+
+def _pieces(ids: Sequence[str]) -> Iterator[list[str]]:
+    """Cut a list of ids into those that can be asked for at once."""
+    piece: list[str] = []
+    for run_id in ids:
+        if piece and len(",".join((*piece, run_id))) > glances.MOST_LETTERS:
+            yield piece
+            piece = []
+        piece.append(run_id)
+    if piece:
+        yield piece
+
+
+def _glances(source: Source, ids: Sequence[str]) -> tuple[Glance, ...]:
+    query = {"runs": ",".join(ids), "lines": ",".join(LINES)}
+    return source.get("/api/v1/runs/glances", query, Glances).runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +96,7 @@ def look_closely(source: Source, run_id: str, points: int) -> Close:
     """Read one run with lines of so many points, and the end of its output."""
     at = f"/api/v1/runs/{quote(run_id, safe='')}"
     run = source.get(at, {}, LiveRun)
-    seen = source.get("/api/v1/runs/glances", {"runs": run_id, "lines": ",".join(LINES)}, Glances)
-    lines = dict(seen.runs[0].lines) if seen.runs else {}
+    lines = {name: line for one in _glances(source, [run_id]) for name, line in one.lines.items()}
     for name, line in lines.items():
         query: dict[str, str | int] = {"metrics" if name == "loss" else "keys": line.key, "points": points}
         if name == "loss":
@@ -90,10 +104,23 @@ def look_closely(source: Source, run_id: str, points: int) -> Close:
         else:
             values = _line(source.get(f"{at}/series", query, _Series))
         if values:
-            lines[name] = Line(key=line.key, unit=line.unit, values=values)
-    page = source.get(f"{at}/logs", {"tail": TAIL_LINES}, LogPage)
-    output = (*(line.text for line in page.lines), *((page.tail,) if page.tail else ()))
-    return Close(run=run, lines=lines, output=output)
+            lines[name] = replace(line, values=values)
+    output, silence = _output(source, f"{at}/logs")
+    return Close(run=run, lines=lines, output=output, silence=silence)
+
+
+def _output(source: Source, at: str) -> tuple[tuple[str, ...], str | None]:
+    """Read the end of the first stream that has something, or say why there is nothing."""
+    page = source.get(at, {"tail": TAIL_LINES}, LogPage)
+    silence = page.reason or ("no output" if page.complete else "no output so far")
+    others = [stream for stream in page.streams if stream != page.stream]
+    while not (shown := _shown(page)) and others:
+        page = source.get(at, {"tail": TAIL_LINES, "stream": others.pop(0)}, LogPage)
+    return shown, None if shown else silence
+
+
+def _shown(page: LogPage) -> tuple[str, ...]:
+    return (*(line.text for line in page.lines), *((page.tail,) if page.tail else ()))
 
 
 def _line(found: _Series) -> tuple[float | None, ...]:
@@ -110,8 +137,9 @@ def _curve(found: _Curves) -> tuple[float | None, ...]:
 class OfHome:
     """Runs of a home, read from its files: no server is needed."""
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, home: str, *, clock: Callable[[], float] = time.time) -> None:
         self._home = home
+        self._clock = clock
 
     @property
     def place(self) -> str:
@@ -120,25 +148,32 @@ class OfHome:
 
     def get(self, path: str, query: Mapping[str, str | int], shape: type[Document]) -> Document:
         """Give what the API of a server of this home would answer."""
-        return msgspec.convert(self._answer(path, query), shape, strict=False, from_attributes=True)
+        answer = self._answer(path, query)
+        try:
+            return msgspec.convert(answer, shape, strict=False, from_attributes=True)
+        except msgspec.MsgspecError as error:
+            raise JobmeterError(
+                f"{self.place} holds what is not understood: {error}", hint="see: jobmeter doctor"
+            ) from None
 
     def _answer(self, path: str, query: Mapping[str, str | int]) -> object:
         if path == "/api/v1/live":
-            return living.told(self._home, time.time())
+            return living.told(self._home, self._clock())
         if path == "/api/v1/alerts":
             wanted = alerting.Wanted(
                 states=frozenset((alert.State(query["state"]),)), limit=int(query["limit"])
             )
-            return alerting.told_of(self._home, wanted, time.time())
+            return alerting.told_of(self._home, wanted, self._clock())
         if path == "/api/v1/runs/glances":
             return glances.glances(self._home, str(query["runs"]).split(","), LINES)
         run_id, _, part = path.removeprefix("/api/v1/runs/").partition("/")
-        return self._of_run(run_id, part, query)
+        return self._of_run(unquote(run_id), part, query)
 
     def _of_run(self, run_id: str, part: str, query: Mapping[str, str | int]) -> object:
         if part == "logs":
             run = by_id.ask(self._home, run_id, lambda _, run: run)
-            return log_pages.page(run, log_pages.Wanted(tail=int(query["tail"])))
+            stream = str(query["stream"]) if "stream" in query else None
+            return log_pages.page(run, log_pages.Wanted(stream=stream, tail=int(query["tail"])))
         if part == "":
             return by_id.ask(self._home, run_id, run_parts.shown)
         name = str(query["metrics" if part == "steps" else "keys"])

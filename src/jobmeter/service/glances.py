@@ -15,12 +15,14 @@ from jobmeter.errors import UsageError
 from jobmeter.model import metrics
 from jobmeter.model.report import Health
 from jobmeter.model.run import LIVE, Run
-from jobmeter.model.steps import Number
+from jobmeter.model.steps import Number, as_json
 from jobmeter.model.stretches import Stretches
 from jobmeter.service import analysis, index, metric_lines, rules_digest, step_summary
 from jobmeter.stores import Store
 
 MOST_RUNS = 100
+MOST_LETTERS = 4000
+"""Of all ids that are asked for at once, the commas between them counted."""
 POINTS = 40
 ANALYSIS_SECONDS = 0.15
 """How long one answer analyses, the run it is at then aside: there is always one, so that all come to an end."""
@@ -94,12 +96,12 @@ class _Badges:
 
 def _memory(store: Store, run: Run) -> Shape | None:
     found = _measured(store, run, Resource.MEMORY, counters=())
-    return None if found is None else _line(found.key, "bytes", found.highs)
+    return None if found is None else _line(found.key, "bytes", found.highs, found.lasts[-1])
 
 
 def _cpu(store: Store, run: Run) -> Shape | None:
     found = _measured(store, run, Resource.CPU, counters=LADDER[Resource.CPU])
-    return None if found is None else _line(found.key, "cores", found.means)
+    return None if found is None else _line(found.key, "cores", found.means, found.lasts[-1])
 
 
 def _measured(store: Store, run: Run, resource: Resource, *, counters: Sequence[str]) -> Stretches | None:
@@ -125,12 +127,14 @@ def _loss(store: Store, run: Run) -> Shape | None:
             run.run_id, [spelled], points=POINTS, sources=[told.source], ranks=[told.rank]
         )
         longest = max(found, key=lambda one: sum(one.counts), default=None)
-        return None if longest is None else _line(spelled, "", longest.lasts)
+        return None if longest is None else _line(spelled, "", longest.lasts, longest.lasts[-1])
     return None
 
 
-def _line(key: str, unit: str, values: Sequence[Number]) -> Shape:
-    return {"key": key, "unit": unit, "values": [value if isfinite(value) else None for value in values]}
+def _line(key: str, unit: str, values: Sequence[Number], last: Number) -> Shape:
+    """Lay a line out; its last stretch may be half an hour, so that what is true now is told beside it."""
+    drawn = [value if isfinite(value) else None for value in values]
+    return {"key": key, "unit": unit, "values": drawn, "last": as_json(last)}
 
 
 LINES: dict[str, Callable[[Store, Run], Shape | None]] = {"cpu": _cpu, "loss": _loss, "memory": _memory}

@@ -352,7 +352,12 @@ ANSWERS: dict[str, Any] = {
                 "run_id": RUN_ID,
                 "health": "warning",
                 "lines": {
-                    "memory": {"key": "cgroup_mem_current", "unit": "bytes", "values": [1048576, 4194304]}
+                    "memory": {
+                        "key": "cgroup_mem_current",
+                        "unit": "bytes",
+                        "values": [1048576, 4194304],
+                        "last": 2097152,
+                    }
                 },
             }
         ],

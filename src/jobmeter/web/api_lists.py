@@ -26,7 +26,10 @@ def list_fields(request: Asked) -> Response[list_answers.FieldsTold]:
 def glance_at_runs(
     request: Asked,
     runs: Annotated[
-        str, Parameter(description="Whole ids of runs, by comma: 1 to 100 of them.", max_length=4000)
+        str,
+        Parameter(
+            description="Whole ids of runs, by comma: 1 to 100 of them.", max_length=glances.MOST_LETTERS
+        ),
     ],
     lines: Annotated[
         str | None,

@@ -46,8 +46,3 @@ def test_where_there_are_no_block_letters_plain_ones_do() -> None:
 )
 def test_a_bar_stays_within_its_cells(percent: float, drawn: str) -> None:
     assert sparks.bar(percent, 4) == drawn
-
-
-def test_the_latest_value_is_the_last_that_is_a_number() -> None:
-    assert sparks.latest([1.0, 2.0, None, math.nan]) == 2.0
-    assert sparks.latest([None]) is None

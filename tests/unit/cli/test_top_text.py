@@ -32,9 +32,9 @@ RUN = LiveRun(
     steps=Steps(last_step=1200),
 )
 LINES = {
-    "memory": Line(key="cgroup_mem_unreclaimable", unit="bytes", values=(50 * GIB, 96 * GIB)),
-    "cpu": Line(key="wait_cputime", unit="cores", values=(0.5, 12.25)),
-    "loss": Line(key="loss", unit="", values=(2.0, 0.25, None)),
+    "memory": Line(key="cgroup_mem_unreclaimable", unit="bytes", values=(50 * GIB, 98 * GIB), last=96 * GIB),
+    "cpu": Line(key="wait_cputime", unit="cores", values=(0.5, 11.5), last=12.25),
+    "loss": Line(key="loss", unit="", values=(2.0, 0.25, None), last=0.25),
 }
 
 
@@ -93,7 +93,7 @@ def test_a_job_that_takes_longer_than_usual_is_marked() -> None:
     [(10, "10 GiB", Style.PLAIN), (60, "60 GiB 60 %", Style.PLAIN), (90, "90 GiB 90 %", Style.WARN)],
 )
 def test_memory_says_its_share_once_that_matters(held: int, words: str, style: Style) -> None:
-    line = Line(key="k", unit="bytes", values=(held * GIB,))
+    line = Line(key="k", unit="bytes", values=(99 * GIB,), last=held * GIB)
     found = board()
     row = cells(Board(living=found.living, lines={RUN.run_id: {"memory": line}}, alerts=()))
     assert row[6] == table.Cell(words, style)
@@ -119,7 +119,7 @@ def test_one_run_is_told_closely_and_fits() -> None:
     page = top_text.close_up(close, Progress(of=5000, seconds_left=60.0), look, 24)
     words = [line.text for line in page]
     assert words[1].startswith("running · 1:02:03 · n7 · step 1,200 of 5,000 · 1:00 left")
-    assert "memory  96 GiB now, 50 GiB to 96 GiB, of 100 GiB" in words[3]
+    assert "memory  96 GiB now, 50 GiB to 98 GiB, of 100 GiB" in words[3]
     assert "cores   12.2 now, 0.50 to 12.2  wait_cputime" in words
     assert words[-1] == "line 89 \\x1b]0;x\\x07"
     assert len(words) <= 24
@@ -130,17 +130,53 @@ def test_a_run_that_ended_says_why_and_one_without_output_says_so() -> None:
     ended = LiveRun(
         run_id="r", status="failed", wall_seconds=90_061.0, verdict=Verdict(sentence="it ran out of memory")
     )
-    silent = {"loss": Line(key="loss", unit="", values=(None,))}
+    silent = {"loss": Line(key="loss", unit="", values=(None,), last="nothing")}
     words = [
         line.text
         for line in top_text.close_up(
-            Close(run=ended, lines=silent, output=()), None, top_text.Look(width=60, now=NOW), 50
+            Close(run=ended, lines=silent, output=(), silence="no output so far"),
+            None,
+            top_text.Look(width=60, now=NOW),
+            50,
         )
     ]
-    assert words == ["r", "failed · 1 d 01 h · r", "it ran out of memory", "", "", "no output was captured"]
+    assert words == ["r", "failed · 1 d 01 h · r", "it ran out of memory", "", "", "no output so far"]
 
 
 def test_the_first_line_says_how_much_runs_where() -> None:
     assert top_text.summary(board(), "/home/me/.jobmeter") == "1 running · /home/me/.jobmeter"
-    two = Board(living=Living(jobs=(), runs=7, hosts=("a", "b")), lines={}, alerts=())
-    assert top_text.summary(two, "https://jobs") == "7 running on 2 hosts · https://jobs"
+    statuses = ("queued", "running", "paused", "queued", "\x1b[2J")
+    jobs = tuple(LiveJob(job_id=str(n), runs=(told(status),)) for n, status in enumerate(statuses))
+    many = Board(living=Living(jobs=jobs, runs=7, hosts=("a", "b")), lines={}, alerts=())
+    assert top_text.summary(many, "https://jobs") == (
+        "1 running, 1 \\x1b[2J, 1 paused, 2 queued, 2 more on 2 hosts · https://jobs"
+    )
+    none = Board(living=Living(jobs=(), runs=0), lines={}, alerts=())
+    assert top_text.summary(none, "/h") == "0 running · /h"
+
+
+def told(status: str) -> LiveRun:
+    return LiveRun(run_id="r", status=status)
+
+
+def test_what_a_server_says_of_itself_is_tamed_too() -> None:
+    strange = {"gpu\x1b[2J": Line(key="k\x07", unit="furlongs", values=(1.0, 2.0), last=2.0)}
+    run = told("\x1b[31mrunning")
+    living = Living(jobs=(LiveJob(job_id="r", runs=(run,)),), runs=1)
+    assert cells_of(Board(living=living, lines={"r": strange}, alerts=()))[1].text == "\\x1b[31mrunning"
+    page = top_text.close_up(
+        Close(run=run, lines=strange, output=("x",)), None, top_text.Look(width=60, now=NOW), 24
+    )
+    assert page[3].text == "gpu\\x1b[2J  2 now, 1 to 2  k\\x07"
+    assert not any("\x1b" in line.text or "\x07" in line.text for line in page)
+
+
+def test_a_loss_that_became_nan_is_told_as_that_and_not_as_it_was_before() -> None:
+    lost = {"loss": Line(key="loss", unit="", values=(2.0, 0.5, None), last="NaN")}
+    found = board()
+    row = cells(Board(living=found.living, lines={RUN.run_id: lost}, alerts=()))
+    assert [cell.text for cell in row[-2:]] == ["nan", "█▁              "]
+    never = Line(key="loss", unit="", values=(None,), last="NaN")
+    close = Close(run=RUN, lines={"loss": never}, output=("x",))
+    page = top_text.close_up(close, None, top_text.Look(width=60, now=NOW), 24)
+    assert page[3].text == "loss    nan now  loss"

@@ -47,11 +47,6 @@ def _largest(values: Values) -> float | None:
     return max((value for value in values if value is not None and isfinite(value)), default=None)
 
 
-def latest(values: Values) -> float | None:
-    """Give the last value there is."""
-    return next((value for value in reversed(values) if value is not None and isfinite(value)), None)
-
-
 def bar(percent: float, cells: int, *, ramp: str = BLOCKS) -> str:
     """Draw how far something is."""
     full = round(cells * min(max(percent, 0.0), 100.0) / 100)

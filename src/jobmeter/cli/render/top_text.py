@@ -1,5 +1,6 @@
 """What `jobmeter top` says, as rows of a table and lines of a page: for a terminal that moves, and for one snapshot."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -54,7 +55,13 @@ def summary(board: Board, place: str) -> str:
     """Say how much runs where."""
     hosts = board.living.hosts
     where = f" on {len(hosts)} hosts" if len(hosts) > 1 else ""
-    return f"{board.living.runs} running{where} · {text.clean(place)}"
+    counts = Counter(run.status for job in board.living.jobs for run in job.runs)
+    told = [f"{counts.pop('running', 0)} running"] + [
+        f"{count} {status}" for status, count in sorted(counts.items())
+    ]
+    more = board.living.runs - sum(len(job.runs) for job in board.living.jobs)
+    told += [f"{more} more"] if more > 0 else []
+    return text.clean(f"{', '.join(told)}{where} · {place}")
 
 
 def rows(board: Board, look: Look) -> list[tuple[str, list[Cell]]]:
@@ -69,7 +76,7 @@ def rows(board: Board, look: Look) -> list[tuple[str, list[Cell]]]:
 def _row(job: LiveJob, run: LiveRun, lines: Mapping[str, Line], look: Look) -> list[Cell]:
     return [
         Cell(name(run), Style.BOLD),
-        Cell(run.status, _STATUS.get(run.status, Style.PLAIN)),
+        Cell(text.clean(run.status), _STATUS.get(run.status, Style.PLAIN)),
         Cell(text.clean(run.host or "")),
         Cell(span(_passed(run, look.now))),
         _progress(job.progress, look),
@@ -113,8 +120,8 @@ def _progress(progress: Progress | None, look: Look) -> Cell:
 def _measured(
     line: Line | None, look: Look, write: Callable[[float], Cell], *, floor: float | None = 0.0
 ) -> tuple[Cell, Cell]:
-    """Write the last value, and draw how it came there."""
-    now = None if line is None else sparks.latest(line.values)
+    """Write the newest value, and draw how it came there."""
+    now = None if line is None else line.now
     if line is None or now is None:
         return Cell(""), Cell("")
     drawn = sparks.spark(line.values, _WIDE_SPARK if look.is_wide else _SPARK, floor=floor, ramp=look.ramp)
@@ -156,7 +163,7 @@ def close_up(close: Close, progress: Progress | None, look: Look, height: int) -
         lines += [Cell(""), *_chart(title, line, close.run, look, tall)]
     lines.append(Cell(""))
     room = max(3, height - len(lines) - 1)
-    lines.append(Cell("output" if close.output else "no output was captured", Style.DIM))
+    lines.append(Cell(text.clean(close.silence or "output"), Style.DIM))
     lines += [Cell(text.clean(one)) for one in close.output[-room:]]
     return [Cell(text.cut(line.text, look.width), line.style) for line in lines]
 
@@ -180,16 +187,17 @@ def _of(progress: Progress | None) -> str:
 
 
 def _chart(title: str, line: Line, run: LiveRun, look: Look, height: int) -> Iterator[Cell]:
-    now = sparks.latest(line.values)
+    now = line.now
     if now is None:
         return
-    write = _WRITERS[line.unit]
-    known = [value for value in line.values if value is not None and isfinite(value)]
+    write = _WRITERS.get(line.unit, units.format_metric)
+    # what is drawn are means or peaks of stretches: the newest value may lie beside them
+    known = [value for value in (*line.values, now) if value is not None and isfinite(value)]
     limit = run.limits.memory_bytes if title == "memory" else None
-    told = f"{write(now)} now, {write(min(known))} to {write(max(known))}" + (
-        f", of {write(limit)}" if limit else ""
-    )
-    yield Cell(f"{line.unit if line.unit == 'cores' else title:<6}  {told}  {text.clean(line.key)}")
+    told = f"{write(now)} now" + (f", {write(min(known))} to {write(max(known))}" if known else "")
+    told += f", of {write(limit)}" if limit else ""
+    called = "cores" if line.unit == "cores" else title
+    yield Cell(text.clean(f"{called:<6}  {told}  {line.key}"))
     floor = None if title == "loss" else 0.0
     for row in sparks.rows(line.values, look.width, height, floor=floor, ramp=look.ramp):
         yield Cell(row, Style.LIVE)
