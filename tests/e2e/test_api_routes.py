@@ -369,6 +369,18 @@ def test_a_run_gets_a_name_tags_and_a_note(served: Served) -> None:
     }
 
 
+def test_a_note_is_written_anew_and_taken_away(served: Served) -> None:
+    address = f"/api/v1/runs/{BUILD}"
+    assert served.client.patch(address, json={"note": "teh one"}).json()["notes"] == ["teh one"]
+    changed = served.client.patch(address, json={"notes": {"teh one": "the one"}})
+    assert changed.json()["notes"] == ["the one"]
+    wait_for(lambda: ask(served, f"/runs/{BUILD}").get("notes") == ["the one"])
+    refused = served.client.patch(address, json={"notes": {"teh one": None}})
+    assert (refused.status_code, refused.json()["detail"]) == (400, "no note says that")
+    assert "notes" not in served.client.patch(address, json={"notes": {"the one": None}}).json()
+    wait_for(lambda: "notes" not in ask(served, f"/runs/{BUILD}"))
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -380,6 +392,8 @@ def test_a_run_gets_a_name_tags_and_a_note(served: Served) -> None:
         {"tags": {"a=b": "c"}},
         {"tags": {"a": 1}},
         {"note": " "},
+        {"notes": {"never said": "something"}},
+        {"notes": ["a"]},
         {"name": "x" * 501},
         [],
     ],

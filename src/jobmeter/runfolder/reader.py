@@ -159,7 +159,7 @@ def _context(merged: lines.Record) -> lines.Record:
 
 def _apply(notes: list[lines.Record], tags: dict[str, str], named: lines.Record) -> list[str]:
     """Lay what people added over what was recorded; returns their texts."""
-    texts = []
+    texts: list[str] = []
     for note in notes:
         for key, value in lines.mapping(note.get("tags")).items():
             if value is None:
@@ -169,9 +169,16 @@ def _apply(notes: list[lines.Record], tags: dict[str, str], named: lines.Record)
         for field in ("name", "project"):
             if note.get("type") == field:
                 named[field] = note.get(field)
-        if note.get("type") == "note" and isinstance(note.get("text"), str):
-            texts.append(str(note["text"]))
+        if note.get("type") == "note":
+            _write_note(note, texts)
     return texts
+
+
+def _write_note(note: lines.Record, texts: list[str]) -> None:
+    """Add a note, or put it in the place of the one it replaces; that one goes where there is no text."""
+    replaced, text = note.get("replaces"), note.get("text")
+    place = texts.index(replaced) if isinstance(replaced, str) and replaced in texts else len(texts)
+    texts[place : place + 1] = [text] if isinstance(text, str) else []
 
 
 def _provenance(facts: records.Facts) -> Provenance:

@@ -1,10 +1,11 @@
-"""What clients of a server change of a run: its name, project, tags, a note; throw it away, take it back, destroy it.
+"""What clients of a server change of a run: its name, project, tags and notes; throw it away, take it back, destroy it.
 
 The run's own records stay as they are: changes are lines in `notes.jsonl`, deletions go to the bin of the home, as by
 `jobmeter tag` and `jobmeter rm`.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from jobmeter.service import by_id, garbage, index, lifecycle
 LONGEST_TEXT = 10_000
 LONGEST_NAME = 500
 MOST_TAGS = 100
+MOST_NOTES = 100
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,6 +30,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     project: str | None = None
     note: str | None = None
     """A sentence to add."""
+    notes: dict[str, str | None] = {}
+    """Notes to write anew, by what they say now; one of null is taken away."""
     tags: dict[str, str | None] = {}
     """Tags to set; one of null is taken off."""
 
@@ -37,9 +41,13 @@ def change(home: str, run_id: str, wanted: Change) -> Run:
     _check(wanted)
     run = by_id.ask(home, run_id, lambda _, run: run)
     folder = str(_folder(run))
+    if unknown := set(wanted.notes) - set(reader.read_run(Path(folder)).notes if wanted.notes else ()):
+        raise UsageError("no note says that", hint=f"it was changed meanwhile: {min(unknown)[:100]}")
     steps: list[Callable[[], Run]] = []
     if wanted.tags:
         steps.append(lambda: lifecycle.tag(home, folder, wanted.tags))
+    for before, text in wanted.notes.items():
+        steps.append(functools.partial(lifecycle.rewrite_note, home, folder, before, text))
     if wanted.note is not None:
         steps.append(lambda: lifecycle.note(home, folder, wanted.note or ""))
     if wanted.name is not None:
@@ -55,13 +63,12 @@ def change(home: str, run_id: str, wanted: Change) -> Run:
 
 def _check(wanted: Change) -> None:
     if wanted == Change():
-        raise UsageError("nothing is to be changed", hint="say a name, project, note or tags")
+        raise UsageError("nothing is to be changed", hint="say a name, project, note, notes or tags")
     named = {"name": wanted.name, "project": wanted.project}
     for word, text in named.items():
         if text is not None and not (0 < len(text) <= LONGEST_NAME and text.isprintable()):
             raise UsageError(f"the {word} cannot be used", hint=f"1 to {LONGEST_NAME} printable letters")
-    if wanted.note is not None and not (wanted.note.strip() and len(wanted.note) <= LONGEST_TEXT):
-        raise UsageError("the note cannot be used", hint=f"1 to {LONGEST_TEXT} letters")
+    _check_notes(wanted)
     if len(wanted.tags) > MOST_TAGS:
         raise UsageError(f"{len(wanted.tags)} tags are too many", hint=f"at most {MOST_TAGS} at once")
     for key, value in wanted.tags.items():
@@ -71,6 +78,14 @@ def _check(wanted: Change) -> None:
             raise UsageError(
                 f"the value of the tag {key} cannot be used", hint=f"at most {LONGEST_NAME} letters"
             )
+
+
+def _check_notes(wanted: Change) -> None:
+    if len(wanted.notes) > MOST_NOTES:
+        raise UsageError(f"{len(wanted.notes)} notes are too many", hint=f"at most {MOST_NOTES} at once")
+    for text in (wanted.note, *wanted.notes.values()):
+        if text is not None and not (text.strip() and len(text) <= LONGEST_TEXT):
+            raise UsageError("the note cannot be used", hint=f"1 to {LONGEST_TEXT} letters")
 
 
 def remove(home: str, run_id: str) -> Run:

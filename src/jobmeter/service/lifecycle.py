@@ -34,6 +34,11 @@ def note(home: str, ref: str, text: str) -> Run:
     return _note(home, ref, {"type": "note", "text": text})
 
 
+def rewrite_note(home: str, ref: str, before: str, text: str | None) -> Run:
+    """Write a note of a run anew; one of None is taken away."""
+    return _note(home, ref, {"type": "note", "replaces": before, "text": text})
+
+
 def rename(home: str, ref: str, name: str) -> Run:
     """Give a run another name."""
     return _note(home, ref, {"type": "name", "name": name})

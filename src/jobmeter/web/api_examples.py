@@ -37,7 +37,12 @@ BODIES: dict[str, Any] = {
         "comment": "moving disks",
     },
     "applyAdvice": {"config": "train:\n  num_workers: 2\n", "format": "yaml", "only": ["num_workers"]},
-    "changeRun": {"name": "baseline", "tags": {"team": "vision", "draft": None}, "note": "the one to beat"},
+    "changeRun": {
+        "name": "baseline",
+        "tags": {"team": "vision", "draft": None},
+        "note": "the one to beat",
+        "notes": {"lr was 3e-5": "lr was 3e-4", "to be looked at": None},
+    },
 }
 ANSWERS: dict[str, Any] = {
     "applyAdvice": {
@@ -54,7 +59,7 @@ ANSWERS: dict[str, Any] = {
         "skipped": [],
         "diff": "--- config.yaml\n+++ config.yaml\n@@ -1,2 +1,2 @@\n train:\n-  num_workers: 2\n+  num_workers: 0\n",
     },
-    "changeRun": _RUN | {"name": "baseline", "notes": ["the one to beat"]},
+    "changeRun": _RUN | {"name": "baseline", "notes": ["lr was 3e-4", "the one to beat"]},
     "compareJobs": {
         "jobs": [
             {

@@ -101,7 +101,8 @@ def change_run(
 ) -> Response[answers.RunListed]:
     """Change what people say of a run: what was recorded stays as it is.
 
-    A tag of null is taken off; a note is added to those that are there.
+    A tag of null is taken off; a note is added to those that are there. `notes` writes those anew: by what one says
+    now, what it is to say, or null to take it away.
     """
     server = server_of(request)
     run = changing.change(server.home, run_id, data)

@@ -149,6 +149,22 @@ def test_notes_are_laid_over_what_was_recorded(tmp_path: Path) -> None:
     assert (run.name, run.project) == ("better", "other")
 
 
+def test_a_note_stands_in_the_place_of_the_one_it_replaces(tmp_path: Path) -> None:
+    folder = folders.write_run(tmp_path)
+    folders.append(
+        folder / "notes.jsonl",
+        {"type": "note", "text": "first"},
+        {"type": "note", "text": "second"},
+        {"type": "note", "text": "second"},
+        {"type": "note", "text": "third"},
+        {"type": "note", "replaces": "first", "text": "the first"},
+        {"type": "note", "replaces": "second", "text": None},
+        {"type": "note", "replaces": "never said", "text": None},
+        {"type": "note", "replaces": "not here yet", "text": "kept"},
+    )
+    assert reader.read_run(folder).notes == ("the first", "second", "third", "kept")
+
+
 def test_garbage_lines_are_counted_and_reading_goes_on(tmp_path: Path) -> None:
     folder = folders.write_run(tmp_path)
     text = (folder / "run.jsonl").read_bytes().splitlines(keepends=True)

@@ -30,6 +30,22 @@ def test_everything_can_be_changed_at_once(home: str) -> None:
     )
 
 
+def test_a_note_is_written_anew_or_taken_away(home: str) -> None:
+    for text in ("lr was 3e-5", "to be looked at", "the one to beat"):
+        changing.change(home, BUILD, Change(note=text))
+    wanted = Change(notes={"lr was 3e-5": "lr was 3e-4", "to be looked at": None}, note="last")
+    assert changing.change(home, BUILD, wanted).notes == ("lr was 3e-4", "the one to beat", "last")
+    assert runs.find(home, BUILD).notes == ("lr was 3e-4", "the one to beat", "last")
+
+
+def test_a_note_that_says_something_else_by_now_is_not_written_over(home: str) -> None:
+    changing.change(home, BUILD, Change(note="first"))
+    changing.change(home, BUILD, Change(notes={"first": "second"}))
+    with pytest.raises(UsageError, match="no note says that"):
+        changing.change(home, BUILD, Change(name="other", notes={"first": None}))
+    assert (runs.find(home, BUILD).notes, runs.find(home, BUILD).name) == (("second",), "nightly")
+
+
 def test_what_is_not_said_stays(home: str) -> None:
     run = changing.change(home, BUILD, Change(name="other"))
     assert (run.project, run.tags, run.summary["wait_cputime"]) == ("app", {"k": "v"}, 45.678901)
@@ -43,6 +59,9 @@ def test_what_is_not_said_stays(home: str) -> None:
         Change(project="\x1b[2J"),
         Change(note=""),
         Change(note="x" * 10_001),
+        Change(notes={"never said": "hm"}),
+        Change(notes={"hm": " "}),
+        Change(notes={str(number): None for number in range(101)}),
         Change(tags={"": "v"}),
         Change(tags={"k": "a\nb"}),
         Change(tags={str(number): "v" for number in range(101)}),
