@@ -7,7 +7,6 @@ Chromium, and the page built (`scripts/page`).
 """
 
 import argparse
-import shutil
 import statistics
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -24,7 +23,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 import store as store_bench  # noqa: E402  # makes the runs
 from support import folders, server  # noqa: E402  # the builder and the server live with the tests
-from support.browser import ARGUMENTS  # noqa: E402
+from support.browser import chromium  # noqa: E402
 from support.server import Served  # noqa: E402
 
 FILTERS = (
@@ -80,16 +79,11 @@ def many_runs(folder: Path, count: int) -> Path:
 @contextmanager
 def opened(served: Served) -> Iterator[Page]:
     """Open the page in Chromium."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        raise SystemExit("chromium is not installed")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
+    with chromium() as browser:
         page = browser.new_page(viewport={"width": 1440, "height": 1000})
         page.goto(f"{served.url}/#token={served.token}")
         page.wait_for_selector("[role=rowgroup] [role=row]")
         yield page
-        browser.close()
 
 
 def bench_list(folder: Path, count: int) -> None:

@@ -10,24 +10,20 @@ tab frozen for `--away` seconds. Software rendering; the browser, the server and
 """
 
 import argparse
-import os
-import shutil
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 import analysis  # noqa: E402  # the long run is the one that analysis is measured with
 from support import folders, server, watching  # noqa: E402  # the builders live with the tests
-from support.browser import ARGUMENTS  # noqa: E402
+from support.browser import chromium  # noqa: E402
 from support.server import Served  # noqa: E402
 
 DRAWN = """
@@ -56,18 +52,6 @@ FRAMES = """
 }
 """
 PAN_SECONDS = 3.0
-
-
-@contextmanager
-def chromium() -> Iterator[Browser]:
-    """Start Debian's Chromium."""
-    path = shutil.which("chromium")
-    if path is None:
-        sys.exit("Debian's package chromium is needed")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS), env=dict(os.environ))
-        yield browser
-        browser.close()
 
 
 def wait_indexed(served: Served, run_id: str, steps: int) -> None:

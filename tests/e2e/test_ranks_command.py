@@ -8,41 +8,15 @@ from typing import Any
 
 import pytest
 
+from support import rank_jobs
 from support.commands import jobmeter
 from support.recorder import Home, merged, wait_for
-
-LAUNCHER = """
-import os, subprocess, sys
-given = {"WORLD_SIZE": "4", "MASTER_ADDR": "127.0.0.1"}
-ranks = [
-    subprocess.Popen([sys.executable, sys.argv[1]], env=os.environ | given | {"RANK": str(n), "LOCAL_RANK": str(n)})
-    for n in range(3)
-]
-sys.exit(max(rank.wait() for rank in ranks))
-"""
-RANK = """
-import os, time
-import jobmeter
-
-rank = int(os.environ["RANK"])
-pause = 0.08 if rank == 2 else 0.05
-held = bytearray((100 if rank == 1 else 10) << 20)
-for at in range(0, len(held), 4096):
-    held[at] = 1
-run = jobmeter.init(project="ranks")
-due = time.monotonic()
-for step in range(25):
-    due += pause
-    time.sleep(max(0.0, due - time.monotonic()))
-    run.log({"loss": 2.0 / (step + 1), "tokens_per_second": 1000.0 / pause}, step=step)
-run.finish()
-"""
 
 
 @pytest.fixture
 def command(tmp_path: Path) -> list[str]:
-    (tmp_path / "launch.py").write_text(LAUNCHER)
-    (tmp_path / "rank.py").write_text(RANK)
+    (tmp_path / "launch.py").write_text(rank_jobs.LAUNCHER)
+    (tmp_path / "rank.py").write_text(rank_jobs.RANK)
     return [sys.executable, str(tmp_path / "launch.py"), str(tmp_path / "rank.py")]
 
 
@@ -55,16 +29,16 @@ def check(found: dict[str, Any]) -> None:
     assert (found["world_size"], found["ranks_seen"], found["ranks_missing"]) == (4, [0, 1, 2], [3])
     assert found["stragglers"] == [2]
     ranks = found["ranks"]
-    assert ranks[2]["relative"] == pytest.approx(1.6, rel=0.1)
+    assert ranks[2]["relative"] == pytest.approx(2.0, rel=0.1)
     assert [one["last_step"] for one in ranks] == [24, 24, 24]
-    assert found["imbalance"]["step_seconds"] == pytest.approx(0.08 * 3 / 0.18 - 1, abs=0.1)
+    assert found["imbalance"]["step_seconds"] == pytest.approx(0.2 * 3 / 0.4 - 1, abs=0.1)
     # rank 1 holds 90 MiB more than each of the others
     larger = ranks[1]["memory_peak_bytes"] - ranks[0]["memory_peak_bytes"]
     assert larger == pytest.approx(90 << 20, rel=0.1)
     assert found["imbalance"]["memory"] > 0.5
     added = found["throughput"]["tokens_per_second"]
-    assert (round(added["value"]), added["ranks"]) == (52_500, 3)
-    assert (found["loss"]["first"], found["loss"]["last"]) == (2.0, 0.08)
+    assert (round(added["value"]), added["ranks"]) == (50_000, 3)
+    assert (found["loss"]["first"], found["loss"]["last"]) == (2.2, 1.2)
 
 
 def test_all_ranks_in_one_folder(home: Home, command: list[str]) -> None:

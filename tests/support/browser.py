@@ -1,9 +1,14 @@
-"""A browser's tab on a server of ours."""
+"""Debian's Chromium, and a tab of it on a server of ours."""
 
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import ConsoleMessage, Page, Request
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
 
 from support.server import Served
 
@@ -17,7 +22,21 @@ ARGUMENTS = (
     "--disable-sync",
 )
 """As root in a closed network: otherwise Chromium looks for its maker's hosts."""
+SETTLE_SECONDS = 30.0
 _AXE = Path(__file__).resolve().parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Start Chromium, and end it whatever happens."""
+    path = shutil.which("chromium")
+    assert path is not None, "Debian's package chromium is needed"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS), env=dict(os.environ))
+        try:
+            yield browser
+        finally:
+            browser.close()
 
 
 class Tab:
@@ -37,8 +56,9 @@ class Tab:
 
     def settle(self) -> None:
         """Wait until everything that the page asked for is there; what it listens to never is."""
-        quiet = 0
+        quiet, deadline = 0, time.monotonic() + SETTLE_SECONDS
         while quiet < 4:
+            assert time.monotonic() < deadline, f"still asked for: {[one.url for one in self._pending]}"
             self.page.wait_for_timeout(100)
             quiet = 0 if self._pending else quiet + 1
 

@@ -3,11 +3,14 @@
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
+from jobmeter.probes import cgroupfs
 from jobmeter.probes.cgroupfs import OwnCgroup
 from jobmeter.probes.paths import Paths
+from support import recorder
 
 MIB = 1 << 20
 
@@ -90,6 +93,24 @@ def held(process: "subprocess.Popen[str]") -> None:
     """Wait until a script says that it holds its memory."""
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
+
+
+@contextmanager
+def memory_limit(limit_bytes: int = 128 * MIB) -> Iterator[str]:
+    """Make a real memory cgroup with a limit, and take it away again."""
+    place = cgroupfs.locate(Paths()).memory
+    assert place is not None, "the machine needs the memory controller"
+    directory = f"{place.directory}/limited-{os.getpid()}"
+    os.mkdir(directory)
+    try:
+        file = "memory.limit_in_bytes" if place.version == 1 else "memory.max"
+        write(f"{directory}/{file}", b"%d" % limit_bytes)
+        yield directory
+    finally:
+        # what the kernel left of a job ends a moment later, in the recorder's own group inside
+        for group in (*Path(directory).glob("*/"), Path(directory)):
+            recorder.wait_for(lambda path=group / "cgroup.procs": not path.read_text())
+            group.rmdir()
 
 
 def write(path: str, text: bytes) -> None:

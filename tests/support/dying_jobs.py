@@ -1,17 +1,13 @@
 """Jobs that die, and one that does not, recorded for the tests of a run's page; all at once: each takes seconds."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from jobmeter.probes import cgroupfs
-from jobmeter.probes.paths import Paths
-from support import cgroups, commands, faults, recorder
+from support import cgroups, commands, faults, rank_jobs
 
-LIMIT_BYTES = 128 << 20
 OFTEN = ("--sample-interval", "0.1s", "--report-interval", "0.2s")
 
 GREEDY = """
@@ -24,6 +20,7 @@ def load(queue):
     queue.put(1)
     while os.getppid() == parent:
         time.sleep(0.05)
+    time.sleep(2)  # the recorder looks once more when the job is over, and is to find it
 
 if __name__ == "__main__":
     config = {"train": {"batch_size": 8, "lr": 1e-4}, "data": {"num_workers": 2}, "api_key": "sk-0123456789abcdef"}
@@ -68,46 +65,6 @@ while time.monotonic() < end:
     print(f"step {step} loss {2 / step:.4f}", flush=True)
     time.sleep(0.05)
 """
-LAUNCHER = """
-import os, subprocess, sys
-given = {"WORLD_SIZE": "4", "MASTER_ADDR": "127.0.0.1"}
-ranks = [
-    subprocess.Popen([sys.executable, sys.argv[1]], env=os.environ | given | {"RANK": str(n), "LOCAL_RANK": str(n)})
-    for n in range(3)
-]
-sys.exit(max(rank.wait() for rank in ranks))
-"""
-RANK = """
-import os, time
-import jobmeter
-rank = int(os.environ["RANK"])
-pause = 0.1 if rank == 2 else 0.05
-held = bytearray(b"x") * ((60 if rank == 1 else 10) << 20)
-run = jobmeter.init(project="ranks", config={"lr": 1e-3})
-due = time.monotonic()
-for step in range(25):
-    due += pause
-    time.sleep(max(0.0, due - time.monotonic()))
-    run.log({"loss": 0.5 + abs(step - 17) / 10, "tokens_per_second": 1000.0 / pause}, step=step)
-run.finish()
-"""
-
-
-@contextmanager
-def memory_limit() -> Iterator[str]:
-    """Make a real memory cgroup with a limit."""
-    place = cgroupfs.locate(Paths()).memory
-    assert place is not None, "the machine needs the memory controller"
-    directory = f"{place.directory}/run-page-{os.getpid()}"
-    os.mkdir(directory)
-    file = "memory.limit_in_bytes" if place.version == 1 else "memory.max"
-    cgroups.write(f"{directory}/{file}", b"%d" % LIMIT_BYTES)
-    yield directory
-    # what the kernel left of the job ends a moment later, in the recorder's own group inside
-    groups = [*Path(directory).glob("*/"), Path(directory)]
-    for group in groups:
-        recorder.wait_for(lambda path=group / "cgroup.procs": not path.read_text())
-        group.rmdir()
 
 
 def record_all(folder: Path) -> Path:
@@ -119,28 +76,38 @@ def record_all(folder: Path) -> Path:
         ("diverging", DIVERGING),
         ("uninstalled", UNINSTALLED),
         ("endless", ENDLESS),
-        ("launch", LAUNCHER),
-        ("rank", RANK),
+        ("launch", rank_jobs.LAUNCHER),
+        ("rank", rank_jobs.RANK),
     ):
         (folder / f"{name}.py").write_text(text)
     path = {
         name: str(folder / f"{name}.py")
         for name in ("greedy", "diverging", "uninstalled", "endless", "launch")
     }
-    with memory_limit() as limited:
-        jobs = [
-            _start(home, "oom", (*python, path["greedy"]), join=faults.inside(limited)),
-            _start(home, "module", (*python, path["uninstalled"])),
-            _start(home, "nan", (*python, path["diverging"])),
-            _start(
-                home, "disk", ("unshare", "-m", "sh", "-c", FILLING, sys.executable, str(folder / "small"))
-            ),
-            _start(home, "slow", ("--timeout", "1.5", "--", *python, path["endless"])),
-            _start(home, "ranks", (*python, path["launch"], str(folder / "rank.py"))),
-        ]
+    small = ("unshare", "-m", "sh", "-c", FILLING, sys.executable, str(folder / "small"))
+    with cgroups.memory_limit() as limited, _ended() as jobs:
+        jobs.append(_start(home, "oom", (*python, path["greedy"]), join=faults.inside(limited)))
+        jobs.append(_start(home, "module", (*python, path["uninstalled"])))
+        jobs.append(_start(home, "nan", (*python, path["diverging"])))
+        jobs.append(_start(home, "disk", small))
+        jobs.append(_start(home, "slow", ("--timeout", "1.5", "--", *python, path["endless"])))
+        jobs.append(_start(home, "ranks", (*python, path["launch"], str(folder / "rank.py"))))
         codes = [job.wait(60) for job in jobs]
     assert codes == [137, 1, 0, 1, 124, 0], codes
     return home
+
+
+@contextmanager
+def _ended() -> Iterator[list["subprocess.Popen[bytes]"]]:
+    """Hold recordings, and leave none behind: each is told to end its job where it has not ended."""
+    jobs: list[subprocess.Popen[bytes]] = []
+    try:
+        yield jobs
+    finally:
+        for job in jobs:
+            job.terminate()
+        for job in jobs:
+            job.wait(30)
 
 
 def _start(

@@ -35,33 +35,6 @@ value = "20MiB"
 for = "0s"
 severity = "critical"
 """
-LAUNCHER = """
-import os, subprocess, sys
-given = {"WORLD_SIZE": "4", "MASTER_ADDR": "127.0.0.1"}
-ranks = [
-    subprocess.Popen([sys.executable, *sys.argv[1:]], env=os.environ | given | {"RANK": str(n), "LOCAL_RANK": str(n)})
-    for n in range(3)
-]
-sys.exit(max(rank.wait() for rank in ranks))
-"""
-RANK = """
-import os, sys, time
-from pathlib import Path
-import jobmeter
-
-rank = int(os.environ["RANK"])
-pause = 0.08 if rank == 2 else 0.05
-held = bytearray((100 if rank == 1 else 10) << 20)
-for at in range(0, len(held), 4096):
-    held[at] = 1
-run = jobmeter.init(project="llm", config={"max_steps": 20000})
-step = 0
-while not Path(sys.argv[1]).exists():
-    time.sleep(pause)
-    run.log({"loss": 2.0 / (step + 1)}, step=step)
-    step += 1
-run.finish()
-"""
 SLURM = {
     "SLURM_JOB_ID": "1701",
     "SLURM_MEM_PER_NODE": "512",

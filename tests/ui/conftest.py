@@ -1,16 +1,14 @@
 """A real server with runs that were really recorded, and Debian's Chromium in front of it."""
 
-import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from support import commands, server
-from support.browser import ARGUMENTS, Tab
+from support.browser import Tab, chromium
 from support.server import Served
 
 TRAINING = """
@@ -57,15 +55,10 @@ def record(home: Path, *arguments: str) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Start Chromium once."""
-    chromium = shutil.which("chromium")
-    assert chromium is not None, "Debian's package chromium is needed"
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(
-            executable_path=chromium, args=list(ARGUMENTS), env=dict(os.environ)
-        )
+    """Start Chromium once; whatever is expected of it may take as long as a busy machine needs."""
+    expect.set_options(timeout=30_000)
+    with chromium() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture

@@ -2,15 +2,13 @@
 
 import gzip
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from support import commands
 from support.browser import Tab
+from support.waiting import waiting
 
 
 def test_the_runs_are_listed_with_what_they_used(tab: Tab) -> None:
@@ -150,23 +148,14 @@ def test_runs_are_laid_side_by_side(tab: Tab) -> None:
     expect(page.locator(".legend").first).to_contain_text("second")
 
 
-def test_a_run_that_goes_on_moves_on_the_page(tab: Tab, tmp_path: Path) -> None:
+def test_a_run_that_goes_on_moves_on_the_page(tab: Tab) -> None:
     page = tab.open("/live")
     expect(page.get_by_text("Nothing runs now")).to_be_visible()
-    go = tmp_path / "go"
-    script = tmp_path / "wait.py"
-    script.write_text(
-        "import pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.05)\n"
-    )
-    with subprocess.Popen(
-        [*commands.COMMAND, "run", "-q", "--name", "waiting", "--", sys.executable, str(script), str(go)],
-        env=commands.environment(tab.served.home),
-    ) as process:
-        expect(page.get_by_role("link", name="waiting")).to_be_visible(timeout=15_000)
+    with waiting(tab.served.home, "waiting") as finish:
+        expect(page.get_by_role("link", name="waiting")).to_be_visible()
         expect(page.get_by_text("live", exact=True)).to_be_visible()
-        go.touch()
-        assert process.wait(30) == 0
-    expect(page.get_by_text("Nothing runs now")).to_be_visible(timeout=15_000)
+        finish()
+    expect(page.get_by_text("Nothing runs now")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -240,4 +229,4 @@ def test_deleting_can_be_undone(tab: Tab) -> None:
     expect(page.get_by_role("link", name="first")).to_be_visible()
     expect(page.get_by_role("link", name="third")).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_role("link", name="third")).to_be_visible(timeout=10_000)
+    expect(page.get_by_role("link", name="third")).to_be_visible()

@@ -218,7 +218,7 @@ def test_a_report_answers_all_that_the_page_asks_a_server(tab: Tab, report: Path
     live = tab.open(f"/jobs/{ids[0]['run_id']}")
     expect(live.locator(".plot canvas").first).to_be_visible()
     expect(live.get_by_label("Output", exact=True)).to_be_visible()
-    live.wait_for_load_state("load")
+    tab.settle()
     about = {path for path in asked if path.startswith((f"/api/v1/runs/{ids[0]['run_id']}", "/api/jobs/"))}
     with opened(browser, report.as_uri()) as page:
         expect(page.locator(".plot canvas").first).to_be_visible()

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,11 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from support import commands, dying_jobs, recorder, server
+from support import dying_jobs, recorder, server
 from support.browser import Tab
 from support.server import Served
-
-SOON = 10_000
+from support.waiting import waiting
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +46,7 @@ def shown(browser: Browser, served: Served) -> Iterator[Shown]:
 def opened(tab: Tab, name: str) -> Page:
     """Open the page of a run and wait for what analysis says."""
     page = tab.open(f"/jobs/{tab.run_id(name)}")
-    expect(page.get_by_label("Summary").locator(".verdict b")).to_be_visible(timeout=SOON)
+    expect(page.get_by_label("Summary").locator(".verdict b")).to_be_visible()
     return page
 
 
@@ -307,9 +304,9 @@ def test_a_run_that_somebody_deletes_says_so_and_can_be_taken_back(shown: Shown,
     run_id = page.url.rpartition("/")[2].partition("#")[0]
     assert served.client.delete(f"/api/v1/runs/{run_id}").status_code == 200
     gone = page.get_by_role("alert").filter(has_text="This run was deleted")
-    expect(gone).to_be_visible(timeout=SOON)
+    expect(gone).to_be_visible()
     gone.get_by_role("button", name="Take it out of the bin").click()
-    expect(gone).to_have_count(0, timeout=SOON)
+    expect(gone).to_have_count(0)
 
 
 def test_a_job_is_found_by_its_name_and_one_that_is_none_is_told(tab: Tab) -> None:
@@ -339,22 +336,14 @@ def test_the_figures_are_there_before_the_analysis_is(tab: Tab) -> None:
     assert 0 <= after["y"] - before["y"] < 150  # the evidence takes its room, nothing else moves
 
 
-def test_a_run_that_goes_on_is_told_so_far_and_then_to_its_end(tab: Tab, tmp_path: Path) -> None:
-    go, script = tmp_path / "go", tmp_path / "wait.py"
-    script.write_text(
-        "import pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.05)\n"
-    )
-    with subprocess.Popen(
-        [*commands.COMMAND, "run", "-q", "--name", "waiting", "--", sys.executable, str(script), str(go)],
-        env=commands.environment(tab.served.home),
-    ) as process:
+def test_a_run_that_goes_on_is_told_so_far_and_then_to_its_end(tab: Tab) -> None:
+    with waiting(tab.served.home, "waiting") as finish:
         recorder.wait_for(lambda: tab.served.client.get("/api/v1/runs?q=name=waiting").json()["total"])
         page = opened(tab, "waiting")
         expect(page.locator(".figures")).to_contain_text(re.compile(r"Duration\d+ sso far"))
         expect(page.get_by_text("Nothing so far.")).to_be_visible()
-        go.touch()
-        assert process.wait(30) == 0
-    expect(page.locator(".verdict b")).to_have_text("The job completed.", timeout=SOON)
+        finish()
+    expect(page.locator(".verdict b")).to_have_text("The job completed.")
     expect(page.locator(".figures")).to_contain_text("Exit0")
 
 

@@ -1,16 +1,16 @@
 """The page of all runs: found by a filter that helps to write itself, laid out as one likes, picked and acted on."""
 
 import re
-import subprocess
-import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support import commands, folders, server
+from support import folders, server
 from support.browser import Tab
+from support.waiting import waiting
 
 MANY = 520
 
@@ -51,11 +51,11 @@ def test_only_rows_in_sight_exist_and_the_last_is_reached_page_by_page(long: Tab
     page = long.open()
     expect(page.get_by_role("table")).to_have_attribute("aria-rowcount", str(MANY + 1))
     assert 20 < rows(page).count() < 60
-    for _ in range(20):
-        if page.get_by_text("target0", exact=False).count():
-            break
+    deadline = time.monotonic() + 30
+    while not page.locator("[title='make target0']").count():
+        assert time.monotonic() < deadline
         page.get_by_role("table").evaluate("table => { table.scrollTop = table.scrollHeight; }")
-        page.wait_for_timeout(150)
+        page.wait_for_timeout(50)
     expect(rows(page).last).to_have_attribute("aria-rowindex", str(MANY + 1))
     expect(rows(page).last.get_by_role("link")).to_have_attribute("title", "make target0")
     assert rows(page).count() < 60
@@ -230,7 +230,7 @@ def test_rows_show_health_and_how_the_run_went(tab: Tab) -> None:
         page.get_by_role("row", name=re.compile("broken")),
         page.get_by_role("row", name=re.compile("first")),
     )
-    expect(broken.get_by_text("critical")).to_be_visible(timeout=15_000)
+    expect(broken.get_by_text("critical")).to_be_visible()
     expect(first.get_by_role("img", name=re.compile(r"rss|mem.*: .*MiB to .*MiB"))).to_be_visible()
     expect(first.get_by_role("img", name=re.compile(r"^loss: 0\.3\d* to 3"))).to_be_visible()
     expect(broken.get_by_role("img", name=re.compile("loss"))).to_have_count(0)
@@ -244,7 +244,7 @@ def test_the_picked_are_tagged_and_that_is_undone(tab: Tab) -> None:
     page.get_by_role("button", name="Tag", exact=True).click()
     expect(rows(page).filter(has_text="team=paper")).to_have_count(2)
     page.get_by_role("button", name="Undo").click()
-    expect(rows(page).filter(has_text="team=core")).to_have_count(3, timeout=10_000)
+    expect(rows(page).filter(has_text="team=core")).to_have_count(3)
 
 
 def test_the_picked_are_deleted_at_once_and_come_back(tab: Tab) -> None:
@@ -254,32 +254,26 @@ def test_the_picked_are_deleted_at_once_and_come_back(tab: Tab) -> None:
     page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
     expect(rows(page)).to_have_count(2)
     page.get_by_role("button", name="Undo").click()
-    expect(rows(page)).to_have_count(4, timeout=10_000)
+    expect(rows(page)).to_have_count(4)
 
 
-def test_a_run_begins_and_ends_in_the_list_by_itself(tab: Tab, tmp_path: Path) -> None:
+def test_a_run_begins_and_ends_in_the_list_by_itself(tab: Tab) -> None:
     page = tab.open("/?q=name%3Dwaits")
     expect(page.get_by_text("No run matches.")).to_be_visible()
-    go = tmp_path / "go"
-    script = "import pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.05)\n"
-    with subprocess.Popen(
-        [*commands.COMMAND, "run", "-q", "--name", "waits", "--", sys.executable, "-c", script, str(go)],
-        env=commands.environment(tab.served.home),
-    ) as process:
-        expect(rows(page).get_by_text("running")).to_be_visible(timeout=15_000)
-        go.touch()
-        assert process.wait(30) == 0
-    expect(rows(page).get_by_text("completed")).to_be_visible(timeout=15_000)
+    with waiting(tab.served.home, "waits") as finish:
+        expect(rows(page).get_by_text("running")).to_be_visible()
+        finish()
+    expect(rows(page).get_by_text("completed")).to_be_visible()
     run_id = tab.run_id("waits")
     assert tab.served.client.delete(f"/api/v1/runs/{run_id}", params={"purge": True}).status_code == 200
-    expect(rows(page)).to_have_count(0, timeout=10_000)
+    expect(rows(page)).to_have_count(0)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious_with_everything_open(tab: Tab, scheme: str) -> None:
     tab.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page = tab.open("/?group=project&open=vision")
-    expect(page.get_by_role("img").first).to_be_visible(timeout=10_000)
+    expect(page.get_by_role("img").first).to_be_visible()
     page.get_by_label(f"pick {tab.run_id('first')}").check()
     page.get_by_text("Columns", exact=True).click()
     search(page).press_sequentially("status=")
