@@ -56,12 +56,12 @@ def test_the_index_reaches_the_last_byte(size: int, home: Home) -> None:
 def test_a_line_has_its_own_time_though_it_came_right_behind_one_of_the_other_stream(home: Home) -> None:
     script = (
         "import os, time\nfor n in range(8): os.write(1, b'out\\n')\nos.write(2, b'bad\\n')\nbegan = time.time()\n"
-        "time.sleep(1.2)\nos.write(2, b'%.3f\\n' % began)"
+        "time.sleep(3)\nos.write(2, b'%.3f\\n' % began)"
     )
     done = home.run("-q", sys.executable, "-S", "-c", script)
     marks = {(stream, offset): moment for stream, offset, moment in lines(done.folder / "output.index")}
     arrived = datetime.fromisoformat(marks["stderr", 4]).timestamp()
-    assert abs(arrived - float(done.stderr.split()[1])) < 0.6
+    assert abs(arrived - float(done.stderr.split()[1])) < 2
     assert list(marks.values()) == sorted(marks.values())
 
 
