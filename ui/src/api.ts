@@ -14,6 +14,11 @@ export class Problem extends Error {
   }
 }
 
+/** Whatever went wrong, as a problem that can be told. */
+export function asProblem(problem: unknown): Problem {
+  return problem instanceof Problem ? problem : new Problem(0, String(problem));
+}
+
 export function url(path: string, query: Query = {}): string {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -37,10 +42,17 @@ export async function send<T>(method: "POST" | "PATCH" | "DELETE", path: string,
 }
 
 let keeper: ((method: string, address: string) => unknown) | undefined;
+let made: number | undefined;
 
-/** Let somebody else answer than a server: what a saved report carries. */
-export function answerFrom(given: (method: string, address: string) => unknown): void {
+/** Let somebody else answer than a server: what a saved report carries, as it was at a moment in epoch seconds. */
+export function answerFrom(given: (method: string, address: string) => unknown, at: number | undefined): void {
   keeper = given;
+  made = at;
+}
+
+/** Until when what is shown is known, in epoch seconds: of a report in a file until it was made. */
+export function knownUntil(): number {
+  return made ?? Date.now() / 1000;
 }
 
 /** Tell whether this is a report in a file: nothing moves in it, and nothing can be changed. */

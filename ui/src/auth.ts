@@ -18,6 +18,12 @@ function taken(): string | undefined {
   return found;
 }
 
+// a link with another token, opened where the page already is: nothing is loaded anew
+addEventListener("hashchange", () => {
+  const found = taken();
+  if (found !== undefined) keep(found);
+});
+
 export function keep(given: string): void {
   sessionStorage.setItem(KEY, given);
   token.value = given;

@@ -1,7 +1,9 @@
 // Live events: a server-sent event stream read by fetch, because EventSource cannot send a token. After a break it goes
-// on from the last event it has; what the server no longer holds is told as `reset`, and readers read again.
+// on from the last event it has; what the server no longer holds is told as `reset`, and readers read again. The first
+// time it is told as `connected`: what was read before may have changed until then. A tab that nobody looks at gives its
+// connection back, since a browser has only six for a server.
 import { signal } from "@preact/signals";
-import { headers, isSaved, url } from "./api.ts";
+import { headers, isSaved, problem, url } from "./api.ts";
 
 export interface Live {
   kind: string;
@@ -11,8 +13,10 @@ export interface Live {
 export type Listener = (event: Live) => void;
 
 /** Tell whether something is to be read anew of a run: there is news of it, or news were missed. One that was deleted has none. */
-export function isAbout(event: Live, runId: string): boolean {
-  return event.kind === "reset" || (event.data["run_id"] === runId && event.data["removed"] !== true);
+export function isAbout(event: Live, runId: string, isOver: boolean): boolean {
+  if (event.kind === "reset") return true;
+  if (event.kind === "connected") return !isOver;
+  return event.data["run_id"] === runId && event.data["removed"] !== true;
 }
 
 /** When the server was last heard, in milliseconds; 0 before the first time. */
@@ -22,25 +26,31 @@ export const isConnected = signal(false);
 const listeners = new Set<Listener>();
 let running: AbortController | undefined;
 let lastId = "";
+/** Whether events went by that nobody listened to. */
+let isMissed = false;
 
 /** Be told of everything that happens; ends by the function that is given back. */
 export function listen(listener: Listener): () => void {
   if (isSaved()) return () => undefined;
   listeners.add(listener);
   if (!running) void follow();
+  if (document.visibilityState === "hidden") restLater();
   return () => {
     listeners.delete(listener);
-    if (listeners.size === 0) {
-      running?.abort();
-      running = undefined;
-    }
+    if (listeners.size === 0) stop();
   };
+}
+
+function stop(): void {
+  running?.abort();
+  running = undefined;
 }
 
 async function follow(): Promise<void> {
   const mine = (running = new AbortController());
   let wait = FIRST_WAIT_MILLISECONDS;
-  let isAgain = false;
+  let isAgain = isMissed;
+  isMissed = false;
   while (!mine.signal.aborted) {
     try {
       await read(mine.signal, isAgain);
@@ -81,11 +91,11 @@ async function read(stop: AbortSignal, isAgain: boolean): Promise<void> {
     headers: headers({ accept: "text/event-stream" }),
     signal: AbortSignal.any([stop, silence.signal]),
   });
-  if (!answer.ok || !answer.body) throw new Error(String(answer.status));
+  if (!answer.ok || !answer.body) throw await problem(answer);
   isConnected.value = true;
   heardAt.value = Date.now();
   // what was asked for while nobody answered is asked for again, whatever the server still holds
-  if (isAgain) pass({ kind: "reset", data: {} });
+  pass({ kind: isAgain ? "reset" : "connected", data: {} });
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
@@ -100,9 +110,30 @@ async function read(stop: AbortSignal, isAgain: boolean): Promise<void> {
   }
 }
 
-/** Back from sleep, from a frozen tab or from a dead network: do not wait, and read again what is shown. */
+const HIDDEN_MILLISECONDS = 10_000;
+let resting: ReturnType<typeof setTimeout> | undefined;
+
+/** Give the connection back, unless somebody looks again before long. */
+function restLater(): void {
+  clearTimeout(resting);
+  resting = setTimeout(() => {
+    if (!running) return;
+    isMissed = true;
+    stop();
+  }, HIDDEN_MILLISECONDS);
+}
+
+/** Back from sleep, from another tab or from a dead network: do not wait, and read again what is shown. */
 function woken(): void {
-  if (document.visibilityState === "hidden") return;
+  if (document.visibilityState === "hidden") {
+    restLater();
+    return;
+  }
+  clearTimeout(resting);
+  if (!running && listeners.size > 0) {
+    void follow();
+    return;
+  }
   wake();
   if (isConnected.value) pass({ kind: "reset", data: {} });
 }

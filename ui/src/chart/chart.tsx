@@ -13,8 +13,6 @@ import { soon } from "./frames.ts";
 import type { Scale } from "./scale.ts";
 import type { Zones } from "../types.ts";
 
-export { save } from "./legend.tsx";
-
 export interface Mark {
   x: number;
   label: string;
@@ -180,11 +178,19 @@ function usePlot(
     made.setData(joined.data, range.peek() === null);
     if (range.peek()) made.redraw(true, false);
   }, [joined.data]);
+  useRedrawn(plot, latest.current);
   useSized(box, plot, latest);
   useFrame(plot, () => range.value, (made) => ranged(made, latest));
   useFrame(plot, () => at?.value, (made) => made.redraw(false, false));
   useFrame(plot, () => crosshairOf(range).value, (made) => crossed(made, latest, row));
   return plot;
+}
+
+/** What lies over and under the lines may come after them: a report, a limit. */
+function useRedrawn(plot: { current: uPlot | undefined }, { marks, limit }: ChartProps): void {
+  useLayoutEffect(() => plot.current?.redraw(false, false), [marks]);
+  // how high the chart is depends on the limit
+  useLayoutEffect(() => plot.current?.redraw(true, false), [limit?.value, limit?.zones?.warning, limit?.zones?.critical]);
 }
 
 function optionsOf(latest: Latest, drawn: readonly Drawn[], joined: Columns, element: HTMLElement): uPlot.Options {

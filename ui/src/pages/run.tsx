@@ -2,7 +2,7 @@
 import "../style/run.css";
 import { useEffect, useState } from "preact/hooks";
 import { isSaved, send } from "../api.ts";
-import { throttle, useLoaded } from "../load.ts";
+import { useLoaded } from "../load.ts";
 import { Empty, Failed } from "../parts/bits.tsx";
 import { Output } from "../parts/output.tsx";
 import { tell } from "../parts/overlays.tsx";
@@ -13,6 +13,7 @@ import { Config, Environment } from "../run/context.tsx";
 import { Events } from "../run/events.tsx";
 import { Heading } from "../run/heading.tsx";
 import { moment } from "../run/moment.ts";
+import { useNews } from "../run/news.ts";
 import { Provenance } from "../run/provenance.tsx";
 import { hasRanks, Ranks } from "../run/ranks.tsx";
 import { Steps } from "../run/steps.tsx";
@@ -20,10 +21,11 @@ import { Summary } from "../run/summary.tsx";
 import type { Context } from "../run/types.ts";
 import { Usage } from "../run/usage.tsx";
 import { Waiting } from "../run/waiting.tsx";
-import { isAbout, listen } from "../stream.ts";
+import { listen } from "../stream.ts";
 import type { Report, RunShown, RunsPage } from "../types.ts";
 
 const LIVE = new Set(["queued", "running", "paused"]);
+const NEWS_MILLISECONDS = 2000;
 
 /** How the recorder names a run. */
 const RUN_ID = /^\d{8}T\d{6}Z-[0-9a-f]+$/;
@@ -34,8 +36,11 @@ export function Run({ id }: { id: string }) {
   const [q, fields] = [["id", "job_id", "name"].map((field) => `${field}=${quoted(id)}`).join(" or "), "run_id"];
   const named = useLoaded<RunsPage>(isPlain ? null : "/api/v1/runs", { q, fields, limit: 20 });
   const found = isPlain ? id : (named.data?.runs.find((one) => one.run_id === id) ?? named.data?.runs[0])?.run_id;
-  const run = useLoaded<RunShown>(found === undefined ? null : `/api/v1/runs/${encodeURIComponent(found)}`);
-  if (run.data) return <Panels run={run.data} again={run.again} />;
+  const [isOver, setOver] = useState(false);
+  const version = useNews(found ?? "", isOver, NEWS_MILLISECONDS);
+  const run = useLoaded<RunShown>(found === undefined ? null : `/api/v1/runs/${encodeURIComponent(found)}`, {}, version);
+  useEffect(() => setOver(run.data !== undefined && !LIVE.has(run.data.status)), [run.data]);
+  if (run.data) return <Panels run={run.data} version={version} again={run.again} />;
   if (run.problem?.status === 404 || (named.data && found === undefined)) return <Unknown id={id} />;
   const problem = run.problem ?? named.problem;
   return problem ? <Failed problem={problem} again={run.problem ? run.again : named.again} /> : <Waiting />;
@@ -67,23 +72,19 @@ function Gone({ at }: { at: string }) {
   );
 }
 
-function Panels({ run, again }: { run: RunShown; again: () => void }) {
+function Panels({ run, version, again }: { run: RunShown; version: number; again: () => void }) {
   const at = `/api/v1/runs/${encodeURIComponent(run.run_id)}`;
-  const report = useLoaded<Report>(`${at}/report`);
-  const context = useLoaded<Context>(`${at}/context`);
+  const report = useLoaded<Report>(`${at}/report`, {}, version);
+  const context = useLoaded<Context>(`${at}/context`, {}, run.status);
   const isLive = LIVE.has(run.status);
   const [isGone, setGone] = useState(false);
-  useEffect(() => {
-    const look = throttle(2000, () => {
-      again();
-      report.again();
-    });
-    return listen((event) => {
-      if (event.data["run_id"] === run.run_id && event.kind === "run") setGone(event.data["removed"] === true);
-      if (isAbout(event, run.run_id)) look();
-    });
-  }, [run.run_id]);
-  useEffect(() => context.again(), [run.status]);
+  useEffect(
+    () =>
+      listen((event) => {
+        if (event.data["run_id"] === run.run_id && event.kind === "run") setGone(event.data["removed"] === true);
+      }),
+    [run.run_id],
+  );
   useEffect(() => {
     document.title = `${nameOf(run)} · jobmeter`;
   }, [run]);
@@ -93,8 +94,8 @@ function Panels({ run, again }: { run: RunShown; again: () => void }) {
       {isGone && <Gone at={at} />}
       <Heading run={run} />
       <Summary run={run} report={report} context={context.data} isLive={isLive} />
-      <Charts run={run} report={report.data} />
-      <Output id={run.run_id} isLive={isLive} errors={report.data?.log_errors ?? []} />
+      <Charts run={run} report={report.data} isLive={isLive} />
+      <Output id={run.run_id} isLive={isLive && !isSaved()} errors={report.data?.log_errors ?? []} />
       <div class="panels">
         <div>
           <Events run={run} report={report.data} />

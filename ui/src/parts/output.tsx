@@ -1,20 +1,16 @@
 // A job's output: from its end, followed while it runs, searched, with a way from error to error, the memory that the
 // job had at each line, and a way from a line to that moment in the charts and back.
 import { useSignalEffect } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { get } from "../api.ts";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as format from "../format.ts";
-import { throttle } from "../load.ts";
 import { useMemoryAt } from "../run/memory_at.ts";
 import { lookAt, moment, pickedBy } from "../run/moment.ts";
-import { isAbout, listen } from "../stream.ts";
-import type { LogError, LogLine, LogPage } from "../types.ts";
+import type { LogError, LogPage } from "../types.ts";
+import { Failed } from "./bits.tsx";
 import { ErrorList, ErrorSteps, placed } from "./output_errors.tsx";
 import { Lines } from "./output_lines.tsx";
+import { lineAt, usePage, type Place } from "./output_pages.ts";
 
-const TAIL_LINES = 400;
-const MOST_LINES = 4000;
-const BEFORE_BYTES = 8000;
 const NEAR_END_PIXELS = 40;
 
 interface Given {
@@ -23,14 +19,11 @@ interface Given {
   errors: readonly LogError[];
 }
 
-/** What is read: the end, the lines around a place, or those with a text. */
-type Place = { kind: "end" } | { kind: "at"; offset: number } | { kind: "search"; text: string };
-
 export function Output({ id, isLive, errors }: Given) {
   const [stream, setStream] = useState<string>();
   const [place, setPlace] = useState<Place>({ kind: "end" });
   const section = useRef<HTMLElement>(null);
-  const { page, add } = usePage(id, stream, place, isLive);
+  const { page, problem, add, again } = usePage(id, stream, place, isLive);
   const times = page?.lines.map((line) => format.epoch(line.timestamp ?? undefined)).filter((time) => time !== undefined) ?? [];
   const memoryAt = useMemoryAt(id, times[0], times.at(-1));
   const go = (to: { stream?: string | undefined; offset?: number | undefined }): void => {
@@ -38,26 +31,35 @@ export function Output({ id, isLive, errors }: Given) {
     if (to.stream && to.stream !== page?.stream) setStream(to.stream);
     setPlace({ kind: "at", offset: to.offset });
   };
+  const turnTo = (name: string): void => {
+    setStream(name);
+    if (place.kind === "at") setPlace({ kind: "end" }); // where the one stands, something else stands in the other
+  };
   useSignalEffect(() => {
     const picked = moment.value;
     if (picked === null || pickedBy.peek() === "output") return;
     const by = pickedBy.peek();
+    let isOld = false;
     void lineAt(id, stream, picked).then((line) => {
-      if (!line) return;
+      if (!line || isOld) return;
       setPlace({ kind: "at", offset: line.offset });
       if (by === "chart") section.current?.scrollIntoView({ block: "nearest" });
     });
+    return () => void (isOld = true);
   });
   if (page && page.stream === null) {
     return page.reason ? <p class="muted">No output is kept: {page.reason}.</p> : null;
   }
   const shown = placed(errors);
+  // until its page is here, lines of another one stand there
+  const isHere = place.kind === "at" && page !== undefined && (stream ?? page.stream) === page.stream && place.offset < page.next;
+  const at = isHere ? place.offset : undefined;
   return (
     <section class="panel output" aria-label="Output" ref={section}>
       <div class="title">
         <h2>Output</h2>
         {(page?.streams ?? []).map((name) => (
-          <button type="button" key={name} class={name === page?.stream ? "main" : "quiet"} aria-pressed={name === page?.stream} onClick={() => setStream(name)}>
+          <button type="button" key={name} class={name === page?.stream ? "main" : "quiet"} aria-pressed={name === page?.stream} onClick={() => turnTo(name)}>
             {name}
           </button>
         ))}
@@ -73,12 +75,13 @@ export function Output({ id, isLive, errors }: Given) {
       </div>
       <ErrorList errors={errors} go={go} />
       {page?.reason && <p class="muted">{page.reason}.</p>}
+      {problem && <Failed problem={problem} again={again} />}
       <Scrolled page={page} place={place}>
         {page && page.begin > 0 && place.kind !== "search" && <More text="Earlier lines" onClick={() => void add("before")} />}
         <Lines
           lines={page?.lines ?? []}
           tail={place.kind === "search" ? null : (page?.tail ?? null)}
-          at={place.kind === "at" ? place.offset : undefined}
+          at={at}
           search={place.kind === "search" ? place.text : ""}
           bad={new Set(shown.filter((error) => !error.stream || error.stream === page?.stream).map((error) => error.offset))}
           memoryAt={memoryAt}
@@ -97,68 +100,6 @@ function More({ text, onClick }: { text: string; onClick: () => void }) {
       {text}
     </button>
   );
-}
-
-async function lineAt(id: string, stream: string | undefined, at: number): Promise<LogLine | undefined> {
-  const found = await get<LogPage>(`/api/v1/runs/${encodeURIComponent(id)}/logs`, { stream, at, limit: 1 }).catch(() => undefined);
-  return found?.lines[0];
-}
-
-/** Read lines and, at the end of a run that goes on, those that come. */
-function usePage(id: string, stream: string | undefined, place: Place, isLive: boolean): { page: LogPage | undefined; add: (where: "before" | "after") => Promise<void> } {
-  const [page, setPage] = useState<LogPage>();
-  const latest = useRef<LogPage | undefined>(undefined);
-  latest.current = page;
-  const ask = (query: Record<string, string | number | undefined>): Promise<LogPage | undefined> =>
-    get<LogPage>(`/api/v1/runs/${encodeURIComponent(id)}/logs`, { stream, ...query }).catch(() => undefined);
-  useEffect(() => {
-    let isOld = false;
-    void ask(asked(place)).then((found) => {
-      if (found && !isOld) setPage(found);
-    });
-    return () => void (isOld = true);
-  }, [id, stream, JSON.stringify(place)]);
-  useEffect(() => {
-    if (place.kind !== "end") return;
-    const more = async (): Promise<void> => {
-      const before = latest.current;
-      const found = await ask(before ? { offset: before.next, limit: TAIL_LINES } : { tail: TAIL_LINES });
-      if (!found || latest.current !== before) return;
-      setPage(grown(before, found));
-      if (found.lines.length >= TAIL_LINES) look();
-    };
-    const look = throttle(500, () => void more());
-    return listen((event) => {
-      if (isAbout(event, id)) look();
-    });
-  }, [isLive, id, stream, place.kind]);
-  const add = async (where: "before" | "after"): Promise<void> => {
-    const before = latest.current;
-    if (!before) return;
-    const from = where === "after" ? before.next : Math.max(0, before.begin - BEFORE_BYTES * 8);
-    const found = await ask({ offset: from, limit: where === "after" ? TAIL_LINES : MOST_LINES });
-    if (!found || latest.current !== before) return;
-    if (where === "after") setPage(grown(before, found));
-    else setPage({ ...before, begin: found.begin, lines: [...found.lines.filter((line) => line.offset < before.begin), ...before.lines] });
-  };
-  return { page, add };
-}
-
-function asked(place: Place): Record<string, string | number> {
-  switch (place.kind) {
-    case "end":
-      return { tail: TAIL_LINES };
-    case "at":
-      return { offset: Math.max(0, place.offset - BEFORE_BYTES), limit: TAIL_LINES };
-    case "search":
-      return { search: place.text, limit: TAIL_LINES };
-  }
-}
-
-/** Lines with those that came after them; of very many the last. */
-function grown(before: LogPage | undefined, found: LogPage): LogPage {
-  const lines = [...(before?.lines ?? []), ...found.lines].slice(-MOST_LINES);
-  return { ...found, begin: lines[0]?.offset ?? found.begin, lines };
 }
 
 function Search({ setPlace, found }: { setPlace: (place: Place) => void; found: LogPage | undefined }) {

@@ -5,25 +5,28 @@ import { Chart, type ChartProps, type Range } from "../chart/chart.tsx";
 import { moved, type Drawn } from "../chart/lines.ts";
 import { relative, stepped, untimed, wall, type Scale } from "../chart/scale.ts";
 import * as format from "../format.ts";
+import { askAhead, useLoaded } from "../load.ts";
 import { curves, paces, panels, type Panel } from "../panels.ts";
 import { Failed, Skeleton } from "../parts/bits.tsx";
 import { query } from "../router.ts";
 import type { Clocks, Curves, Lines, Report, RunShown } from "../types.ts";
 import { Controls } from "./chart_controls.tsx";
-import { useFineCurves, useFineLines, useSettled } from "./fine.ts";
+import { useFineCurves, useFineLines } from "./fine.ts";
 import { Fresh } from "./fresh.tsx";
-import { askAhead, useKept, useNews } from "./kept.ts";
+import { useLinked } from "./linked.ts";
 import { marksOf } from "./marks.ts";
 import { lookAt, moment, pickedBy } from "./moment.ts";
 import { memoryKey } from "./memory_at.ts";
+import { useNews } from "./news.ts";
 
 /** What the server has ready without unpacking: enough to begin with, and for what is out of sight. */
 const OVERVIEW_POINTS = 200;
+const NEWS_MILLISECONDS = 500;
 
 export interface View {
   run: RunShown;
   at: string;
-  version: number;
+  version: string;
   range: Signal<Range | null>;
   /** The range once hands rest. */
   settled: Range | null;
@@ -38,29 +41,29 @@ export function prepare(id: string): void {
   for (const what of ["series", "steps", "clock"]) askAhead(`${asked(id)}/${what}`, OVERVIEW);
 }
 
-export function Charts({ run, report }: { run: RunShown; report: Report | undefined }) {
-  const range = useMemo(() => signal<Range | null>(null), []);
+export function Charts({ run, report, isLive }: { run: RunShown; report: Report | undefined; isLive: boolean }) {
   const section = useRef<HTMLElement>(null);
-  const [smoothing, setSmoothing] = useState(0);
+  const { range, settled, smoothing, setSmoothing } = useLinked();
   const isLog = query.value.get("log") === "1";
   const at = asked(run.run_id);
-  const version = useNews(run.run_id);
+  // how it ended is told by the run itself: its last samples came before that
+  const version = `${useNews(run.run_id, !isLive, NEWS_MILLISECONDS)} ${run.status}`;
   const hasSteps = Boolean(run.steps?.count);
-  const lines = useKept<Lines>(`${at}/series`, OVERVIEW, version);
-  const steps = useKept<Curves>(hasSteps ? `${at}/steps` : null, OVERVIEW, version);
-  const clock = useKept<Clocks>(hasSteps ? `${at}/clock` : null, OVERVIEW, version);
+  const lines = useLoaded<Lines>(`${at}/series`, OVERVIEW, version);
+  const steps = useLoaded<Curves>(hasSteps ? `${at}/steps` : null, OVERVIEW, version);
+  const clock = useLoaded<Clocks>(hasSteps ? `${at}/clock` : null, OVERVIEW, version);
   const measured = useMemo(() => panels(lines.data?.series ?? [], 0), [lines.data]);
   const logged = useMemo(() => [...curves(steps.data?.series ?? []), ...paces(clock.data?.clocks ?? [])], [steps.data, clock.data]);
   const scales = useScales(run, clock.data);
   const marks = useMemo(() => marksOf(run.events, report), [run.events, report]);
-  const view: View = { run, at, version, range, settled: useSettled(range), shared: { smoothing, isLog, at: moment, onPick: (x) => lookAt(x, "chart") } };
+  const view: View = { run, at, version, range, settled, shared: { smoothing, isLog, at: moment, onPick: (x) => lookAt(x, "chart") } };
   useEffect(() => void (memoryKey.value = measured[0]?.limitedBy === "memory" ? (measured[0].names[0] ?? null) : null), [measured]);
   useSignalEffect(() => followed(range, section.current));
   const isReady = lines.data !== undefined && (!hasSteps || ((steps.data || steps.problem) && (clock.data || clock.problem)));
   return (
     <section aria-label="Graphs" ref={section} class="graph-section">
       <Controls hasSteps={scales.hasSteps} smoothing={smoothing} setSmoothing={setSmoothing} isLog={isLog} range={range} />
-      {lines.problem && !lines.data && <Failed problem={lines.problem} />}
+      {lines.problem && !lines.data && <Failed problem={lines.problem} again={lines.again} />}
       <div class="columns">
         {!isReady && !lines.problem && <Waiting />}
         {isReady && measured.slice(0, 1).map((panel) => <Measured key={panel.title} view={view} panel={panel} scale={scales.measured} marks={marks} isCoarse={lines.data?.coarse ?? false} />)}
@@ -84,7 +87,7 @@ function Waiting() {
   );
 }
 
-/** Show a moment that was picked elsewhere: move the range over it, and come into view for a line of the output. */
+/** Show a moment that was picked elsewhere: move the range over it, and come into view. */
 function followed(range: View["range"], section: HTMLElement | null): void {
   const picked = moment.value;
   if (picked === null) return;
@@ -93,7 +96,7 @@ function followed(range: View["range"], section: HTMLElement | null): void {
     const half = (shown.to - shown.from) / 2;
     range.value = { from: picked - half, to: picked + half };
   }
-  if (pickedBy.peek() === "output") section?.querySelector("figure")?.scrollIntoView({ block: "center" });
+  if (pickedBy.peek() !== "chart") section?.querySelector("figure")?.scrollIntoView({ block: "center" });
 }
 
 export interface Scales {

@@ -4,13 +4,13 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Range } from "../chart/chart.tsx";
 import { spliced, type Drawn } from "../chart/lines.ts";
 import type { Scale } from "../chart/scale.ts";
+import { useLoaded } from "../load.ts";
 import { curveDrawn, drawn, type Panel } from "../panels.ts";
 import type { Curves, Lines } from "../types.ts";
 import type { View } from "./charts.tsx";
-import { useKept } from "./kept.ts";
 
 const POINTS = 500;
-const REST_MILLISECONDS = 150;
+export const REST_MILLISECONDS = 150;
 
 /** A range once it has not moved for a moment. */
 export function useSettled(range: Signal<Range | null>): Range | null {
@@ -38,7 +38,7 @@ function part(range: Range | null): { from?: number; to?: number; points: number
 
 export function useFineLines(view: View, panel: Panel, isWanted: boolean): Drawn[] {
   const asked = { keys: panel.names, ...part(view.settled) };
-  const { data } = useKept<Lines>(isWanted ? `${view.at}/series` : null, asked, view.version);
+  const { data } = useLoaded<Lines>(isWanted ? `${view.at}/series` : null, asked, view.version);
   return useMemo(() => {
     const found = new Map((data?.series ?? []).map((line) => [`${line.key} ${line.instance}`.trim(), line]));
     return panel.lines.map((line, hue) => {
@@ -54,7 +54,7 @@ export function useFineCurves(view: View, panel: Panel, isWanted: boolean, clock
   const range = clock ? view.settled && { from: clock.toX(view.settled.from), to: clock.toX(view.settled.to) } : alone;
   const { from, to, points } = part(range);
   const asked = { metrics: panel.names, points, ...(from === undefined || to === undefined ? {} : { from: Math.floor(from), to: Math.ceil(to) }) };
-  const { data } = useKept<Curves>(isWanted ? `${view.at}/steps` : null, asked, view.version);
+  const { data } = useLoaded<Curves>(isWanted ? `${view.at}/steps` : null, asked, view.version);
   return useMemo(() => {
     const found = isWanted ? (data?.series ?? []) : [];
     if (found.length !== panel.lines.length) return panel.lines;

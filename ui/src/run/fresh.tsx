@@ -1,6 +1,7 @@
 // How fresh a chart of a run that goes on is: live, so many seconds old, or lost.
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { isSaved } from "../api.ts";
 import * as format from "../format.ts";
 import { isConnected } from "../stream.ts";
 import type { Status } from "../types.ts";
@@ -31,6 +32,7 @@ export function Fresh({ status, times }: { status: Status; times: readonly numbe
   const last = times.at(-1);
   const age = Math.max(0, useNow() / 1000 - (last ?? 0));
   if (status === "lost") return <span class="badge warning">lost</span>;
+  if (isSaved()) return null; // nothing is on its way to a report in a file
   if (status !== "running" && status !== "paused") return null;
   if (last === undefined) return null;
   const usual = Math.max(LIVE_SECONDS, 3 * (last - (times.at(-2) ?? last)));

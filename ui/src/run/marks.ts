@@ -1,6 +1,7 @@
 // What happened to a run, as marks along time.
 import type { Mark } from "../chart/chart.tsx";
 import * as format from "../format.ts";
+import { isWarning } from "../parts/output_errors.tsx";
 import type { Happened, Report } from "../types.ts";
 
 const UNMARKED = new Set(["start", "end", "sampling_start"]);
@@ -14,7 +15,7 @@ export function marksOf(events: readonly Happened[] | undefined, report: Report 
   }
   for (const error of report?.log_errors ?? []) {
     const x = format.epoch(error.timestamp);
-    if (x !== undefined) found.push({ x, label: error.message.slice(0, 80), isBad: true });
+    if (x !== undefined) found.push({ x, label: error.message.slice(0, 80), isBad: !isWarning(error) });
   }
   return found;
 }

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { below } from "../chart/lines.ts";
-import { useKept } from "./kept.ts";
+import { useLoaded } from "../load.ts";
 import type { Lines } from "../types.ts";
 
 /** The measurement that the memory chart draws first. */
@@ -19,7 +19,7 @@ const rounded = (moment: number): number => Math.floor(moment / AROUND_SECONDS) 
 export function useMemoryAt(id: string, first: number | undefined, last: number | undefined): (moment: number) => number | undefined {
   const key = memoryKey.value;
   const isKnown = key !== null && first !== undefined && last !== undefined;
-  const { data } = useKept<Lines>(
+  const { data } = useLoaded<Lines>(
     isKnown ? `/api/v1/runs/${encodeURIComponent(id)}/series` : null,
     isKnown ? { keys: [key], from: rounded(first - AROUND_SECONDS), to: rounded(last + 2 * AROUND_SECONDS), points: POINTS } : {},
     Math.floor((last ?? 0) / FRESH_SECONDS),

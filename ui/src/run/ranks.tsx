@@ -1,5 +1,4 @@
 // The ranks of a distributed job side by side: who is slow, who is behind, who holds most, who never came.
-import { useEffect } from "preact/hooks";
 import * as format from "../format.ts";
 import { useLoaded } from "../load.ts";
 import { Skeleton, StatusBadge } from "../parts/bits.tsx";
@@ -29,8 +28,7 @@ const COLUMNS: readonly Column[] = [
 export const hasRanks = (run: RunShown): boolean => (run.ranks?.length ?? 0) > 1 || (run.world_size ?? 1) > 1;
 
 export function Ranks({ run, at }: { run: RunShown; at: string }) {
-  const found = useLoaded<Found>(`${at}/ranks`);
-  useEffect(() => found.again(), [run.samples, run.status]);
+  const found = useLoaded<Found>(`${at}/ranks`, {}, `${run.samples} ${run.status}`);
   if (found.problem && !found.data) return null;
   return (
     <section class="panel" aria-label="Ranks">

@@ -17,9 +17,8 @@ const MOST_COLUMNS = 8;
 const TALLEST_PIXELS = 12_000_000;
 
 export function Steps({ run, at }: { run: RunShown; at: string }) {
-  const coarse = useLoaded<Curves>(`${at}/steps`, { points: 1000 });
+  const coarse = useLoaded<Curves>(`${at}/steps`, { points: 1000 }, `${run.steps?.count} ${run.status}`);
   const [rank, setRank] = useState<number>();
-  useEffect(() => coarse.again(), [run.steps?.count, run.status]);
   const ranks = useMemo(() => [...new Set((coarse.data?.series ?? []).map((curve) => curve.rank))].sort((one, other) => one - other), [coarse.data]);
   const chosen = rank ?? ranks[0] ?? 0;
   const curves = useMemo(() => curvesOf(coarse.data, chosen).map((curve) => (isSaved() ? alone(curve) : curve)), [coarse.data, chosen]);

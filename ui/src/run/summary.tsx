@@ -1,4 +1,5 @@
 // What happened and what to change, at a glance: health, verdict with its evidence, the figures that matter, advice.
+import { knownUntil } from "../api.ts";
 import * as format from "../format.ts";
 import type { Loaded } from "../load.ts";
 import { Advice } from "../parts/advice.tsx";
@@ -148,7 +149,7 @@ function share(part: number): string {
 function duration(run: RunShown): Figure | undefined {
   const began = format.epoch(run.started_at);
   if (run.status === "running" && began !== undefined) {
-    return { title: "Duration", value: format.seconds(Math.max(1, Math.round(Date.now() / 1000 - began))), note: "so far" };
+    return { title: "Duration", value: format.seconds(Math.max(1, Math.round(knownUntil() - began))), note: "so far" };
   }
   if (run.wall_seconds === undefined) return undefined;
   const ended = format.epoch(run.ended_at);

@@ -1,5 +1,5 @@
 // Who used it: by process, by command, by role in a training; the largest first.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import * as format from "../format.ts";
 import { useLoaded } from "../load.ts";
 import { Skeleton } from "../parts/bits.tsx";
@@ -22,11 +22,10 @@ interface Row {
 const FIRST_ROWS = 10;
 
 export function Usage({ run, at }: { run: RunShown; at: string }) {
-  const found = useLoaded<Processes>(`${at}/processes`);
+  const found = useLoaded<Processes>(`${at}/processes`, {}, `${run.samples} ${run.status}`);
   const [by, setBy] = useState<By>();
   const [sort, setSort] = useState<"cpu" | "memory">("cpu");
   const [isWhole, setWhole] = useState(false);
-  useEffect(() => found.again(), [run.samples, run.status]);
   if (!found.data && !found.problem) return <Waiting />;
   if (!found.data || found.data.total === 0) return null;
   const kinds = kindsOf(found.data);
