@@ -1,10 +1,11 @@
-// What hands do to a chart: drag to zoom, Shift+drag or the wheel to move along, a click to go to a moment; and the
-// same by keys. All of it changes the range and the crosshair that the charts of a page share.
+// What hands do to a chart: drag to zoom, Shift+drag or the wheel to move along, a click to go to a moment; the same by
+// keys, and by fingers. All of it changes the range and the crosshair that the charts of a page share.
 import { signal, type Signal } from "@preact/signals";
 import uPlot from "uplot";
 import type { Range } from "./chart.tsx";
 import { below, closest } from "./lines.ts";
 import type { Latest } from "./plot.ts";
+import { listenToFingers } from "./touch.ts";
 
 const MOVED_PIXELS = 4;
 const DOUBLE_CLICK_MILLISECONDS = 280;
@@ -34,6 +35,10 @@ function point(latest: Latest, x: number): void {
   crosshairOf(range).value = scale ? scale.fromX(x) : x;
 }
 
+function leave(latest: Latest): void {
+  crosshairOf(latest.current.range).value = null;
+}
+
 export function listen(plot: uPlot, latest: Latest): void {
   let downAt = { x: 0, isPan: false };
   let clicking: ReturnType<typeof setTimeout> | undefined;
@@ -52,7 +57,7 @@ export function listen(plot: uPlot, latest: Latest): void {
   over.addEventListener("mousemove", (event) => {
     if (!downAt.isPan || event.buttons === 0) point(latest, plot.posToVal(event.offsetX, "x"));
   });
-  over.addEventListener("mouseleave", () => (crosshairOf(latest.current.range).value = null));
+  over.addEventListener("mouseleave", () => leave(latest));
   over.addEventListener("dblclick", () => {
     clearTimeout(clicking);
     latest.current.range.value = null;
@@ -64,6 +69,7 @@ export function listen(plot: uPlot, latest: Latest): void {
     clicking = setTimeout(() => pick(latest, x), DOUBLE_CLICK_MILLISECONDS);
   });
   over.addEventListener("wheel", (event) => wheel(plot, latest, event), { passive: false });
+  listenToFingers(plot, latest, { shown, show, point, leave });
 }
 
 function pick(latest: Latest, x: number): void {

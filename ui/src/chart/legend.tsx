@@ -1,6 +1,7 @@
 // Above a chart: what its lines are and come to under the crosshair; and what can be done with it.
 import type { Signal } from "@preact/signals";
 import type uPlot from "uplot";
+import { save } from "../files.ts";
 import { colour, css } from "../theme.ts";
 import type { ChartProps, Mark } from "./chart.tsx";
 import { csv, type Columns, type Drawn } from "./lines.ts";
@@ -136,12 +137,4 @@ function picture(given: ChartProps, plot: uPlot): HTMLCanvasElement {
     write(line.label, "12px system-ui", css("--muted"), 38);
   }
   return canvas;
-}
-
-export function save(name: string, blob: Blob): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

@@ -1,5 +1,6 @@
 // What a chart draws, independent of how: lines over one axis, joined to the columns that uPlot wants.
 import uPlot from "uplot";
+import { cell } from "../files.ts";
 
 export interface Drawn {
   label: string;
@@ -127,14 +128,13 @@ export function positive(lines: readonly Drawn[]): Drawn[] {
 /** The values of all lines at the places where any has one, as CSV. */
 export function csv(axis: string, lines: readonly Drawn[]): string {
   const { data, places } = columns(lines);
-  const quoted = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const names = lines.flatMap((line, place) =>
     places[place]?.low === undefined ? [line.label] : [line.label, `${line.label} min`, `${line.label} max`],
   );
-  const rows = [[axis, ...names].map(quoted).join(",")];
+  const rows = [[axis, ...names].map(cell).join(",")];
   const xs = data[0];
   for (let row = 0; row < xs.length; row += 1) {
-    rows.push([xs[row], ...data.slice(1).map((column) => column?.[row] ?? "")].join(","));
+    rows.push([xs[row], ...data.slice(1).map((column) => column?.[row])].map(cell).join(","));
   }
   return rows.join("\n") + "\n";
 }

@@ -58,9 +58,9 @@ function seriesOf(drawn: readonly Drawn[], places: Columns["places"]): uPlot.Ser
   const series: uPlot.Series[] = [{}];
   drawn.forEach((line, place) => {
     const stroke = colour(line.hue);
-    const base: uPlot.Series = { label: line.label, stroke: line.isFaint ? `${stroke}55` : stroke, width: 1.5, spanGaps: true };
+    const base: uPlot.Series = { label: line.label, stroke: line.isFaint ? `${stroke}55` : stroke, width: 1.5 };
     if (line.isDashed) base.dash = [5, 4];
-    base.points = { show: line.y.length < 2 };
+    base.points = { show: false, filter: (plot, at) => lone(plot.data[at] as Values) };
     series.push(base);
     if (places[place]?.low === undefined) return;
     // they count for the height of the chart; what is between them is drawn at once, which costs a fraction of uPlot's own
@@ -68,6 +68,20 @@ function seriesOf(drawn: readonly Drawn[], places: Columns["places"]): uPlot.Ser
     series.push({ ...edge }, { ...edge });
   });
   return series;
+}
+
+/** Values with nothing at both sides: no line goes through them. What another line alone has a place for is no gap. */
+function lone(values: Values): number[] | null {
+  const found: number[] = [];
+  let [before, place]: [number | null, number | undefined] = [null, undefined];
+  for (let row = 0; row <= values.length; row += 1) {
+    const value = row < values.length ? values[row] : null;
+    if (value === undefined) continue;
+    if (value === null && before !== null && place !== undefined) found.push(place);
+    place = value !== null && before === null ? row : undefined;
+    before = value;
+  }
+  return found.length > 0 ? found : null;
 }
 
 /** Fill what lies between the least and the largest of each point. */
@@ -85,9 +99,14 @@ function bands(plot: uPlot, drawn: readonly Drawn[], places: Columns["places"]):
     const [low, high] = [at?.low && plot.data[at.low], at?.high && plot.data[at.high]];
     if (!low || !high) return;
     context.fillStyle = `${colour(line.hue)}${line.isFaint ? "18" : "2e"}`;
-    context.beginPath();
-    outline(plot, context, xs, low, high, from, to);
-    context.fill();
+    for (let begin = from; begin <= to; ) {
+      let end = begin;
+      while (end < to && low[end + 1] !== null) end += 1;
+      context.beginPath();
+      outline(plot, context, xs, low, high, begin, end);
+      context.fill();
+      begin = end + 1;
+    }
   });
   context.restore();
 }

@@ -127,6 +127,11 @@ const KEYS: readonly { where: string; keys: readonly [string, string][] }[] = [
       ["double click", "back to the whole run"],
       ["Shift+wheel", "move along"],
       ["Ctrl+wheel", "zoom at the pointer"],
+      ["←, →", "from point to point, said aloud"],
+      ["Shift+←, Shift+→", "move along"],
+      ["+, -", "zoom in and out"],
+      ["0, Esc", "back to the whole run"],
+      ["Enter", "the output of then"],
     ],
   },
 ];

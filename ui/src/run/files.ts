@@ -1,4 +1,5 @@
 // Text to the reader's own disk: as a download, or where the browser lets one choose the place.
+import { save } from "../files.ts";
 
 interface Writable {
   write(text: string): Promise<void>;
@@ -30,9 +31,5 @@ export async function saveAs(suggestedName: string, text: string): Promise<strin
 }
 
 export function download(name: string, text: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text]));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
+  save(name, new Blob([text]));
 }
