@@ -246,6 +246,11 @@ def scraped(victoria: MetricServer, tmp_path_factory: pytest.TempPathFactory) ->
             yield Scraped(served, running, victoria, run_id)
 
 
+def asked(scraped: Scraped, expression: str) -> dict[metricservers.Labels, float]:
+    """Ask Prometheus; a scrape that took too long leaves nothing until the next one."""
+    return metricservers.wait_until(lambda: scraped.prometheus.query(expression), what=expression)
+
+
 def write_everything(home: Path, started: float) -> str:
     """Write a training of two ranks that is measured by all there is, and one that failed a moment ago."""
     failed = {"status": "failed", "exit_code": 1}
@@ -269,10 +274,10 @@ def write_everything(home: Path, started: float) -> str:
 
 
 def test_what_is_scraped_is_what_the_store_holds(scraped: Scraped, tmp_path: Path) -> None:
-    assert list(scraped.prometheus.query('up{job="jobmeter"}').values()) == [1.0]
+    assert list(asked(scraped, 'up{job="jobmeter"} == 1').values()) == [1.0]
     found = {
         (dict(labels)["__name__"], dict(labels).get("gpu") or dict(labels).get("device")): value
-        for labels, value in scraped.prometheus.query(f'{{run_id="{scraped.run_id}"}}').items()
+        for labels, value in asked(scraped, f'{{run_id="{scraped.run_id}"}}').items()
     }
     with index.open_index(scraped.served.home, path=tmp_path / "own.db") as opened:
         opened.refresh()
@@ -298,7 +303,7 @@ def test_what_is_scraped_is_what_the_store_holds(scraped: Scraped, tmp_path: Pat
 
 
 def test_a_training_is_scraped_by_rank_and_metric(scraped: Scraped) -> None:
-    found = scraped.prometheus.query(f'jobmeter_step_value{{run_id="{scraped.run_id}"}}')
+    found = asked(scraped, f'jobmeter_step_value{{run_id="{scraped.run_id}"}}')
     named = {(dict(labels)["metric"], dict(labels)["rank"]): value for labels, value in found.items()}
     assert named == {
         ("loss", "0"): 0.25,
@@ -306,7 +311,7 @@ def test_a_training_is_scraped_by_rank_and_metric(scraped: Scraped) -> None:
         ("train/acc", "0"): 0.5,
         ("train/acc", "1"): 0.5,
     }
-    (labels,) = scraped.prometheus.query(f'jobmeter_cgroup_pids{{run_id="{scraped.run_id}"}}')
+    (labels,) = asked(scraped, f'jobmeter_cgroup_pids{{run_id="{scraped.run_id}"}}')
     assert dict(labels)["host"] == os.uname().nodename
     assert dict(labels)["project"] == "app"
 

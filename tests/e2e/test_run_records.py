@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import signal
 import sys
 from itertools import pairwise
@@ -171,7 +172,7 @@ def test_a_job_near_its_memory_limit_is_told_once(home: Home, memory_limit: str)
 
 def test_the_summary_is_text_or_json_or_nothing(home: Home) -> None:
     text = home.run("sh", "-c", "sleep 0.1; exit 3").stderr.decode()
-    assert text.splitlines()[0].startswith("jobmeter: failed (exit 3) after 1")
+    assert re.fullmatch(r"jobmeter: failed \(exit 3\) after (\d{3} ms|\d\.\d+ s)", text.splitlines()[0])
     assert "cgroup_cputime" in text
     (first,) = home.folders()
     assert first.name in text

@@ -193,9 +193,7 @@ def test_bg_lets_the_job_go_on_in_the_background(shell: Screen, home: Home, tmp_
 def test_a_background_job_that_reads_the_terminal_stops_until_fg(shell: Screen) -> None:
     shell.type(f"{RUN} sh -c 'read x; echo got-$x' &\n")
     shell.expect(PROMPT)
-    time.sleep(0.5)
-    shell.type("\n")
-    shell.expect("Stopped")
+    shell.nudge("Stopped")
     shell.type("fg\n")
     shell.expect("run -q")
     time.sleep(0.2)

@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -303,6 +304,12 @@ def test_settings_come_from_the_users_file_and_never_from_a_projects(tuned: Serv
     assert done.code == 0, done.complaint
 
 
+def flood(client: httpx.Client) -> list[httpx.Response]:
+    """Ask from many sides at once: a busy machine that is asked by one alone may not reach ten a second."""
+    with ThreadPoolExecutor(16) as pool:
+        return list(pool.map(lambda _: client.get("/docs"), range(400)))
+
+
 def test_a_flood_is_answered_with_how_long_to_wait(tuned: Served) -> None:
     made = commands.jobmeter(tuned.home, "token", "create", "flood").text.strip()
     with httpx.Client(
@@ -310,15 +317,13 @@ def test_a_flood_is_answered_with_how_long_to_wait(tuned: Served) -> None:
     ) as client:  # it has the certificate
         client.headers["authorization"] = f"Bearer {made}"
         # forty at once, then ten a second
-        answers = [client.get("/docs") for _ in range(200)]
-        codes = [answer.status_code for answer in answers]
-        assert codes[:40] == [200] * 40
-        refused = [answer for answer in answers if answer.status_code == 429]
+        assert [client.get("/docs").status_code for _ in range(40)] == [200] * 40
+        refused = [answer for answer in flood(client) if answer.status_code == 429]
         assert refused
         assert int(refused[0].headers["retry-after"]) == 1
         # those without a token cannot use up what those with one may
         del client.headers["authorization"]
-        assert 429 in [client.get("/docs").status_code for _ in range(200)]
+        assert 429 in [answer.status_code for answer in flood(client)]
         assert client.get("/docs", headers={"authorization": f"Bearer {tuned.token}"}).status_code == 200
 
 

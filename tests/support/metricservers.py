@@ -7,10 +7,11 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import httpx
 
@@ -18,6 +19,7 @@ TOOLS = Path(__file__).resolve().parents[2] / ".tools" / "bin"
 """Where scripts/metric-servers puts them."""
 
 Labels = frozenset[tuple[str, str]]
+Found = TypeVar("Found")
 
 
 def program(name: str) -> str:
@@ -157,10 +159,10 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", url: str, log: Path) -
             time.sleep(0.05)
 
 
-def wait_until(condition: object, seconds: float = 20.0, *, what: object = "") -> None:
-    """Wait for what another process brings about."""
-    assert callable(condition)
+def wait_until(condition: Callable[[], Found], seconds: float = 30.0, *, what: object = "") -> Found:
+    """Wait for what another process brings about, and give it."""
     deadline = time.monotonic() + seconds
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
         time.sleep(0.05)
+    return found

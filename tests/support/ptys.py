@@ -36,7 +36,7 @@ class Screen:
         """Press keys; `\\x03` is Ctrl-C, `\\x1a` Ctrl-Z, `\\x1c` Ctrl-\\."""
         os.write(self._fd, text.encode())
 
-    def expect(self, pattern: str, seconds: float = 10) -> str:
+    def expect(self, pattern: str, seconds: float = 30) -> str:
         """Wait until what appeared since the last match contains `pattern`, and give the match."""
         deadline = time.monotonic() + seconds
         while (found := re.search(pattern.encode(), self.seen)) is None:
@@ -45,6 +45,16 @@ class Screen:
             self._read(left)
         self.seen = self.seen[found.end() :]
         return found[0].decode()
+
+    def nudge(self, pattern: str, seconds: float = 30) -> None:
+        """Press Enter now and then until a shell, which tells news only then, tells what is waited for."""
+        deadline = time.monotonic() + seconds
+        while re.search(pattern.encode(), self.seen) is None:
+            assert time.monotonic() < deadline, f"{pattern!r} did not appear in {self.seen[-500:]!r}"
+            self.type("\n")
+            time.sleep(0.2)
+            self._read(0)
+        self.expect(pattern)
 
     def _read(self, seconds: float) -> bool:
         if not select.select([self._fd], [], [], seconds)[0]:

@@ -48,7 +48,7 @@ class SshEndpoint:
         self._connect_seconds = connect_seconds
         self._process: asyncio.subprocess.Process | None = None
         self._ended: list[asyncio.subprocess.Process] = []
-        """Connections that were cut and may not have been reaped yet."""
+        """Commands that were ended and may not have been reaped yet."""
         self._complaints: asyncio.Task[bytes] | None = None
         self._folder = ""
         self._socket = ""
@@ -121,7 +121,10 @@ class SshEndpoint:
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
-        return await commands.gpu_answer(process)
+        try:
+            return await commands.gpu_answer(process)
+        finally:
+            self._await_later(process)
 
     async def _complaint(self) -> str:
         """Say why ssh ended, in its own last words."""
@@ -141,7 +144,11 @@ class SshEndpoint:
             self._complaints = None
         if process is not None:
             commands.end(process)
-            self._ended = [one for one in (*self._ended, process) if one.returncode is None]
+            self._await_later(process)
+
+    def _await_later(self, ended: asyncio.subprocess.Process) -> None:
+        """Remember a command that was ended: the last look is the time to wait for it."""
+        self._ended = [one for one in (*self._ended, ended) if one.returncode is None]
 
     async def close(self) -> None:
         """End the connection and remove what it left here."""

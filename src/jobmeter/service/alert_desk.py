@@ -49,6 +49,15 @@ def tell(
     return replace(book, standings=tuple(standings.values())), told
 
 
+def with_silences(changes: Iterable[Change], book: RunBook) -> list[Change]:
+    """Say with each change who asked for silence about it, as `tell` has found."""
+    silenced_by = {one.name: one.silenced_by for one in book.standings}
+    return [
+        replace(change, standing=replace(change.standing, silenced_by=silenced_by.get(change.standing.name)))
+        for change in changes
+    ]
+
+
 def _no_longer_silenced(
     standings: Iterable[Standing], known: Mapping[str, object], silences: Silences, now: float
 ) -> list[Change]:
@@ -95,17 +104,14 @@ class EventWriter:
         self._file = events_file(home)
         self._written: dict[str, set[str]] = {}
 
-    def write(
-        self, folder: Path, changes: Iterable[Change], known: Mapping[tuple[str, str, str], Standing]
-    ) -> int:
+    def write(self, folder: Path, changes: Iterable[Change]) -> int:
         """Append what is not there yet; give how many that were. OSError where the folder takes nothing."""
         written = self._written_to(folder)
         count = 0
         for change in changes:
             if change.id in written:
                 continue
-            standing = known.get(change.standing.name, change.standing)
-            lifecycle.append_line(folder / self._file, _record(change, standing))
+            lifecycle.append_line(folder / self._file, _record(change))
             written.add(change.id)
             count += 1
         return count
@@ -123,14 +129,15 @@ class EventWriter:
         return self._written[name]
 
 
-def _record(change: Change, standing: Standing) -> dict[str, object]:
+def _record(change: Change) -> dict[str, object]:
+    standing = change.standing
     details = {
         "id": change.id,
         "rule": standing.rule,
         "state": "resolved" if change.turn is Turn.RESOLVED else "firing",
         "severity": standing.severity.value,
         "title": f"{change.turn.value}: {standing.rule}",
-        "text": change.standing.sentence,
+        "text": standing.sentence,
         "instance": standing.instance or None,
         "value": standing.value,
         "silenced_by": standing.silenced_by,

@@ -248,7 +248,7 @@ class FolderAlerts:
         if not changes:
             return
         try:
-            self._events.write(self._folder, changes, {one.name: one for one in book.standings})
+            self._events.write(self._folder, alert_desk.with_silences(changes, book))
             lifecycle.touch(self._home, [run.run_id])
         except OSError:
             return  # the disk is full: people are told all the same

@@ -235,8 +235,8 @@ class ServerAlerts:
         found, told = alert_desk.tell(
             run, found, changes, settings=self.settings, silences=self._silences, now=now
         )
-        known = {one.name: one for one in found.standings}
-        if changes and self._events.write(folder, changes, known):
+        changes = alert_desk.with_silences(changes, found)
+        if changes and self._events.write(folder, changes):
             self._touch(run_id)
         self._publish(run, changes)
         self._courier.add(told)
@@ -340,7 +340,7 @@ class ServerAlerts:
             silences=self._silences,
             now=now,
         )
-        self._publish(alert_watch.NO_RUN, looking.changes)
+        self._publish(alert_watch.NO_RUN, alert_desk.with_silences(looking.changes, book))
         self._courier.add(told)
         if looking.changes:
             self._keep_waiting()

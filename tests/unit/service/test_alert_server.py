@@ -11,8 +11,17 @@ from pathlib import Path
 import pytest
 
 from jobmeter.delivery.follower import Followed
-from jobmeter.model.alert import Change, RunBook, Turn
-from jobmeter.service import alert_follow, alert_records, alert_server, alerting, index, keeping, live
+from jobmeter.model.alert import Change, RunBook, Silence, Turn
+from jobmeter.service import (
+    alert_follow,
+    alert_records,
+    alert_server,
+    alert_silences,
+    alerting,
+    index,
+    keeping,
+    live,
+)
 from jobmeter.service.alerting import Wanted
 from jobmeter.stores import Store
 from jobmeter.stores.server_db import ServerDb
@@ -220,6 +229,22 @@ def test_a_run_that_was_over_before_its_follower_began_is_told_once(
     assert told[0] == ("firing", "high")
     shown = alerting.told_of(str(tmp_path), Wanted(), job.wall)["alerts"]
     assert [one["rule"] for one in shown] == ["high"]  # type: ignore[attr-defined]
+    desk.close()
+
+
+def test_the_history_of_a_server_says_who_asked_for_silence(
+    tmp_path: Path, receiver: receivers.Receiver
+) -> None:
+    begin = folders.STARTED
+    silence = Silence(id="hush", where="", begin=begin, until=begin + 3600.0, rules=(), comment="", by="me")
+    alert_silences.add(str(tmp_path), silence)
+    desk = Desk(tmp_path, receiver)
+    job = Job(tmp_path)
+    job.memory(150, times=5)
+    desk.tick(job.wall)
+    assert desk.told() == []
+    (event,) = [one for one in desk.shown(job.wall)["history"] if one["state"] == "firing"]
+    assert event["silenced_by"] == silence.id
     desk.close()
 
 

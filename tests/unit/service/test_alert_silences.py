@@ -146,11 +146,10 @@ def test_changes_are_events_of_the_run_each_once(tmp_path: Path) -> None:
     job.memory(150)
     changes = job.look()
     assert said(changes) == [("firing", "high")]
-    known = {one.name: one for one in job.book.standings}
     first, second = alert_desk.EventWriter(str(tmp_path)), alert_desk.EventWriter(str(tmp_path))
-    assert first.write(job.folder, changes, known) == 1
-    assert first.write(job.folder, changes, known) == 0
-    assert second.write(job.folder, changes, {}) == 0  # another process, after a crash
+    assert first.write(job.folder, changes) == 1
+    assert first.write(job.folder, changes) == 0
+    assert second.write(job.folder, changes) == 0  # another process, after a crash
     first.forget(job.folder)
     job.look()
     (event,) = job.store.events(folders.RUN_ID)
@@ -169,7 +168,7 @@ def test_our_own_events_are_not_taken_for_the_jobs(tmp_path: Path) -> None:
     job = Job(tmp_path, rules=[RULE, told])
     job.memory(150)
     changes = job.look()
-    alert_desk.EventWriter(str(tmp_path)).write(job.folder, changes, {})
+    alert_desk.EventWriter(str(tmp_path)).write(job.folder, changes)
     assert job.look() == []
     assert [one.rule for one in job.book.standings] == ["high"]
 
