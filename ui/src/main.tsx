@@ -2,7 +2,7 @@ import "../node_modules/uplot/dist/uPlot.min.css";
 import "./style.css";
 import { effect } from "@preact/signals";
 import { Component, render, type ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Problem } from "./api.ts";
 import { keep, refused, token } from "./auth.ts";
 import { go, path } from "./router.ts";
@@ -24,7 +24,17 @@ const PAGES = [
   { path: "/sizing", title: "Sizing" },
 ] as const;
 
+/** Readers of another page begin at its top, also those who go by keys or by ear. */
+function useFocus(): void {
+  const before = useRef(path.value);
+  useEffect(() => {
+    if (before.current !== path.value) document.getElementById("main")?.focus({ preventScroll: true });
+    before.current = path.value;
+  }, [path.value]);
+}
+
 function App() {
+  useFocus();
   if (refused.value) return <AskToken />;
   return (
     <>

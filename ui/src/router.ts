@@ -22,6 +22,9 @@ export function go(to: string, { replace = false } = {}): void {
   if (moved) scrollTo(0, 0);
 }
 
+/** The run that is looked at, by its very id; the address may name its job. */
+export const openRun = signal<string | null>(null);
+
 /** Change some words of the query; an empty one goes. */
 export function setQuery(changes: Record<string, string | null>, { replace = true } = {}): void {
   const next = new URLSearchParams(search.value);

@@ -62,11 +62,11 @@ def gather(store: Store, run: Run) -> Gathered:
 
 def _where_possible(store: Store, run: Run, at: str) -> Iterator[tuple[str, object]]:
     """Add what not every run has: ranks, and a config that advice can be put into; the page says so itself."""
-    job_id = run.job_id
+    run_id = run.run_id
     questions: dict[str, Callable[[], object]] = {
         f"{at}/ranks": lambda: run_parts.ranks(store, run),
-        f"POST /api/jobs/{quote(job_id, safe='')}/apply": lambda: job_apply.changed(
-            store, run, job_id, job_apply.Wish()
+        f"POST /api/jobs/{quote(run_id, safe='')}/apply": lambda: job_apply.changed(
+            store, run, run_id, job_apply.Wish()
         ),
     }
     for name, ask in questions.items():

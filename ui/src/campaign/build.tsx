@@ -11,8 +11,9 @@ const GIB = 2 ** 30;
 
 export function BuildShown({ build, point }: { build: Build; point: BuildPoint | undefined }) {
   const range = useMemo(() => signal<Range | null>(null), [build.build_id]);
-  const samples = (build.resource_samples ?? []).flatMap((sample) => {
-    const at = format.epoch(sample.ts);
+  const times = (build.resource_samples ?? []).map((sample) => format.epoch(sample.ts));
+  const samples = (build.resource_samples ?? []).flatMap((sample, place) => {
+    const at = times[place];
     return at === undefined ? [] : [{ ...sample, at }];
   });
   const start = samples[0]?.at ?? 0;
@@ -25,7 +26,7 @@ export function BuildShown({ build, point }: { build: Build; point: BuildPoint |
   const spikes = build.anomalies?.spikes ?? [];
   const marks = (type: Spike["type"]): Mark[] =>
     spikes.flatMap((spike) => {
-      const at = samples[spike.sample_index]?.at;
+      const at = times[spike.sample_index]; // samples without a time are counted too
       return spike.type === type && at !== undefined ? [{ x: at - start, label: said(spike), isBad: spike.severity === "HIGH" }] : [];
     });
   const common = { axis: "relative", axisName: "seconds", showX: format.seconds, range, least: 0 } as const;

@@ -1,4 +1,5 @@
 // The builds of a region one after another, as bars: how long they waited and worked, which failed, where they became slower.
+import { useEffect, useRef } from "preact/hooks";
 import * as format from "../format.ts";
 import { setQuery } from "../router.ts";
 import type { BuildPoint } from "../types.ts";
@@ -24,6 +25,9 @@ interface BarsProps {
 export function Bars({ title, note, history, parts, show, most, chosen }: BarsProps) {
   const totals = history.map((build) => parts.reduce((sum, part) => sum + (part.of(build) ?? 0), 0));
   const top = most ?? Math.max(...totals);
+  const list = useRef<HTMLOListElement>(null);
+  // where they do not fit beside one another, the last builds are in sight
+  useEffect(() => void list.current?.scrollTo({ left: list.current.scrollWidth }), [history]);
   const isKnown = history.some((build) => parts.some((part) => part.of(build) !== undefined));
   if (!isKnown || !(top > 0)) return null;
   return (
@@ -47,7 +51,7 @@ export function Bars({ title, note, history, parts, show, most, chosen }: BarsPr
           <span>{show(top)}</span>
           <span>0</span>
         </div>
-        <ol>
+        <ol ref={list}>
           {history.map((build, place) => (
             <Bar key={place} build={build} number={place + 1} parts={parts} top={top} show={show} isChosen={chosen !== null && chosen === build.build_id} />
           ))}

@@ -1,11 +1,10 @@
 // How uPlot draws a chart: its series, axes, and what lies over and under the lines.
 import uPlot from "uplot";
 import { colour, css } from "../theme.ts";
+import { ZONES } from "../zones.ts";
 import type { ChartProps } from "./chart.tsx";
 import type { Columns, Drawn } from "./lines.ts";
 
-const WARNING_SHARE = 0.85;
-const CRITICAL_SHARE = 0.95;
 export const HEIGHT = 180;
 
 /** Steps of 1, 2, 5, 10, 15, 30 seconds, minutes and hours, then days: where people expect a tick. */
@@ -162,7 +161,7 @@ function zones(plot: uPlot, given: ChartProps): void {
   const { left, top, width, height } = plot.bbox;
   const y = (value: number): number => Math.min(top + height, Math.max(top, plot.valToPos(value, "y", true)));
   const context = plot.ctx;
-  const { warning, critical } = given.limit.zones ?? { warning: WARNING_SHARE, critical: CRITICAL_SHARE };
+  const { warning, critical } = given.limit.zones ?? ZONES;
   for (const [from, to, fill] of [
     [warning, critical, css("--zone-warning")],
     [critical, 1, css("--zone-critical")],

@@ -1,18 +1,20 @@
 // The runs that are compared: each with its colour, to hide, to put first, to take away; and one more to add.
-import { useEffect, useState } from "preact/hooks";
-import { get } from "../api.ts";
+import { useState } from "preact/hooks";
 import { StatusBadge } from "../parts/bits.tsx";
+import { useFound } from "../parts/lookup.ts";
 import { nameOf } from "../parts/run_columns.tsx";
-import type { Run, RunsPage } from "../types.ts";
+import type { Run } from "../types.ts";
+import { namesOf } from "./names.ts";
 import { MOST_RUNS, setRuns, toggleHidden, type Shown } from "./state.ts";
 import { Dot } from "./table.tsx";
 
 export function Chosen({ runs, shown }: { runs: readonly Run[]; shown: Shown }) {
+  const names = namesOf(runs);
   return (
     <ul class="compared-runs" aria-label="Compared runs">
       {runs.map((run, place) => {
         const isHidden = shown.hidden.has(run.run_id);
-        const name = nameOf(run);
+        const name = names[place] ?? "";
         return (
           <li key={run.run_id} class={isHidden ? "panel is-hidden" : "panel"}>
             <Dot place={place} />
@@ -58,22 +60,8 @@ export function Chosen({ runs, shown }: { runs: readonly Run[]; shown: Shown }) 
 
 export function AddRun({ ids }: { ids: readonly string[] }) {
   const [text, setText] = useState("");
-  const [found, setFound] = useState<Run[]>([]);
-  useEffect(() => {
-    if (!text.trim()) return setFound([]);
-    const abort = new AbortController();
-    const timer = setTimeout(() => {
-      // half a word may be no filter yet: then nothing is found
-      get<RunsPage>("/api/v1/runs", { q: text.trim(), limit: 8, fields: "run_id,name,command,status" }, abort.signal).then(
-        (page) => setFound(page.runs.filter((run) => !ids.includes(run.run_id))),
-        () => abort.signal.aborted || setFound([]),
-      );
-    }, 150);
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [text, ids.join(",")]);
+  const known = useFound(text);
+  const found = text.trim() ? known.filter((run) => !ids.includes(run.run_id)) : [];
   const add = (run: Run | undefined): void => {
     if (!run) return;
     setText("");

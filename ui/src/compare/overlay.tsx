@@ -2,20 +2,22 @@
 // into is asked for again, as fine as the screen shows it.
 import { signal, type Signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { get, type Query } from "../api.ts";
+import { asProblem, get, type Problem, type Query } from "../api.ts";
 import { Chart, type Range } from "../chart/chart.tsx";
-import type { Drawn } from "../chart/lines.ts";
+import { moved, type Drawn } from "../chart/lines.ts";
+import { stepped, type Scale } from "../chart/scale.ts";
 import * as format from "../format.ts";
 import { curves, panels, type Panel } from "../panels.ts";
-import { Skeleton } from "../parts/bits.tsx";
-import { nameOf } from "../parts/run_columns.tsx";
+import { Failed, Skeleton } from "../parts/bits.tsx";
 import { setQuery } from "../router.ts";
-import type { Curves, Lines, Run } from "../types.ts";
-import { between, first, type Clocks, type StepClock } from "./clock.ts";
+import type { Clocks, Curves, Lines, Run } from "../types.ts";
+import { namesOf } from "./names.ts";
 import type { Shown } from "./state.ts";
 
 const POINTS = 400;
 const SETTLE_MILLISECONDS = 200;
+/** What rounding may add to the last moment that is known. */
+const SLACK_SECONDS = 1e-3;
 /** The palette has so many colours; lines beyond it are dashed. */
 export const HUES = 8;
 
@@ -23,21 +25,27 @@ interface Read {
   run: Run;
   lines: Lines | undefined;
   steps: Curves | undefined;
-  clock: StepClock | undefined;
+  /** Its steps along time, where it has any. */
+  clock: Scale | undefined;
+  /** Why a part of it is not here. */
+  problem: Problem | undefined;
 }
 
 export function Overlay({ runs, shown }: { runs: readonly Run[]; shown: Shown }) {
   const range = useMemo(() => signal<Range | null>(null), [shown.axis]);
-  const found = useRead(runs, shown.axis, range);
+  const [turn, setTurn] = useState(0);
+  const found = useRead(runs, shown.axis, range, turn);
   const [wanted, setWanted] = useState("");
   // the same lines stay the same: charts draw again only what changed
   const charts = useMemo(() => laid(found ?? [], shown), [found, shown.axis, [...shown.hidden].join()]);
   if (!found) return <Skeleton lines={8} />;
+  const problem = found.find((one) => one.problem)?.problem;
   const matching = charts.filter((panel) => panel.title.toLowerCase().includes(wanted.trim().toLowerCase()));
   const showX = shown.axis === "step" ? (x: number) => `step ${Math.round(x).toLocaleString("en")}` : format.seconds;
   return (
     <section aria-label="Overlay">
       <Settings shown={shown} wanted={wanted} setWanted={setWanted} hasSteps={found.some((one) => one.clock)} />
+      {problem && <Failed problem={problem} again={() => setTurn((before) => before + 1)} />}
       <div class="columns">
         {matching.map((panel) => (
           <Chart
@@ -103,7 +111,7 @@ function Settings({ shown, wanted, setWanted, hasSteps }: SettingsProps) {
   );
 }
 
-function useRead(runs: readonly Run[], axis: Shown["axis"], range: Signal<Range | null>): Read[] | undefined {
+function useRead(runs: readonly Run[], axis: Shown["axis"], range: Signal<Range | null>, turn: number): Read[] | undefined {
   const [found, setFound] = useState<Read[]>();
   const clocks = found?.map((one) => one.clock);
   const part = range.value;
@@ -122,53 +130,67 @@ function useRead(runs: readonly Run[], axis: Shown["axis"], range: Signal<Range 
       clearTimeout(timer);
       abort.abort();
     };
-  }, [key, axis, part]);
+  }, [key, axis, part, turn]);
   return found;
 }
 
 async function read(run: Run, part: { series: Query; steps: Query }, abort: AbortSignal): Promise<Read> {
   const hasSteps = run.steps?.count !== undefined;
+  let problem: Problem | undefined;
   const ask = <T,>(what: string, query: Query): Promise<T | undefined> =>
-    get<T>(`/api/v1/runs/${encodeURIComponent(run.run_id)}/${what}`, { points: POINTS, ...query }, abort).catch(() => undefined);
+    get<T>(`/api/v1/runs/${encodeURIComponent(run.run_id)}/${what}`, { points: POINTS, ...query }, abort).catch((error: unknown) => {
+      problem = asProblem(error);
+      return undefined;
+    });
   const [lines, steps, clocks] = await Promise.all([
     ask<Lines>("series", part.series),
     hasSteps ? ask<Curves>("steps", part.steps) : undefined,
     hasSteps ? ask<Clocks>("clock", {}) : undefined,
   ]);
-  return { run, lines, steps, clock: first(clocks) };
+  return { run, lines, steps, clock: clockOf(clocks), problem };
+}
+
+/** Steps along time by the clock of the lowest rank that has one. */
+function clockOf(found: Clocks | undefined): Scale | undefined {
+  const timed = found?.clocks.toSorted((one, other) => one.rank - other.rank).flatMap((one) => stepped(one) ?? []);
+  return timed?.[0];
 }
 
 /** Say which part of a run's time and of its steps a range of the axis is. */
-function asked(run: Run, clock: StepClock | undefined, axis: Shown["axis"], range: Range | null): { series: Query; steps: Query } {
+function asked(run: Run, clock: Scale | undefined, axis: Shown["axis"], range: Range | null): { series: Query; steps: Query } {
   const start = format.epoch(run.started_at);
   if (!range || start === undefined) return { series: {}, steps: {} };
-  const edge = (x: number, xs: number[], ys: number[], isEnd: boolean): number | undefined =>
-    between(xs, ys, x) ?? (isEnd ? ys[ys.length - 1] : ys[0]);
   if (axis === "time") {
     const [from, to] = [start + range.from, start + range.to];
-    const steps = clock && {
-      from: Math.floor(edge(from, clock.t, clock.step, false) ?? 0),
-      to: Math.ceil(edge(to, clock.t, clock.step, true) ?? 0),
-    };
-    return { series: { from, to }, steps: steps ?? {} };
+    return { series: { from, to }, steps: clock ? { from: Math.floor(clock.toX(within(clock, from))), to: Math.ceil(clock.toX(within(clock, to))) } : {} };
   }
-  const steps = { from: Math.floor(range.from), to: Math.ceil(range.to) };
-  return { series: clock ? { from: edge(range.from, clock.step, clock.t, false), to: edge(range.to, clock.step, clock.t, true) } : {}, steps };
+  const series = clock ? { from: within(clock, clock.fromX(range.from)), to: within(clock, clock.fromX(range.to)) } : {};
+  return { series, steps: { from: Math.floor(range.from), to: Math.ceil(range.to) } };
 }
 
-/** One chart a title, of every run that is not hidden its first line: the same question, answered by each. */
+/** The nearest moment that a clock knows. */
+function within({ known = [-Infinity, Infinity] }: Scale, moment: number): number {
+  return Math.min(known[1], Math.max(known[0], moment));
+}
+
+/** One chart a title, of every run that is not hidden one line: the same measurement of all, where they have one in common. */
 function laid(found: readonly Read[], shown: Shown): Panel[] {
   const all = found.map((one) => of(one, shown.axis));
+  const names = namesOf(found.map((one) => one.run));
   const titles = [...new Set(all.flat().map((panel) => panel.title))];
   return titles.flatMap((title) => {
-    const lines: Drawn[] = [];
-    found.forEach(({ run }, place) => {
-      const line = all[place]?.find((panel) => panel.title === title)?.lines[0];
-      if (line && !shown.hidden.has(run.run_id)) {
-        lines.push({ ...line, label: nameOf(run), hue: place, ...(place >= HUES ? { isDashed: true } : {}) });
-      }
+    const having = found.flatMap(({ run }, place) => {
+      const panel = all[place]?.find((one) => one.title === title);
+      return panel && panel.lines.length > 0 && !shown.hidden.has(run.run_id) ? [{ panel, place }] : [];
     });
-    const sample = all.flat().find((panel) => panel.title === title);
+    const common = having[0]?.panel.lines.find((line) => having.every(({ panel }) => panel.lines.some((other) => other.label === line.label)))?.label;
+    const lines = having.flatMap(({ panel, place }) => {
+      const line = panel.lines.find((one) => one.label === common) ?? panel.lines[0];
+      // what is not the same everywhere is named: one way to measure memory is no match for another
+      const label = common === undefined ? `${names[place]}, ${line?.label}` : (names[place] ?? "");
+      return line ? [{ ...line, label, hue: place, ...(place >= HUES ? { isDashed: true } : {}) }] : [];
+    });
+    const sample = having[0]?.panel;
     return sample && lines.length > 0 ? [{ ...sample, lines }] : [];
   });
 }
@@ -176,26 +198,21 @@ function laid(found: readonly Read[], shown: Shown): Panel[] {
 function of({ run, lines, steps, clock }: Read, axis: Shown["axis"]): Panel[] {
   const start = format.epoch(run.started_at) ?? 0;
   const logged = curves(steps?.series ?? []);
-  const measured = panels(lines?.series ?? [], start);
-  if (axis === "time") return [...logged.map((panel) => moved(panel, (step) => since(clock, step, start))), ...measured];
-  return [...logged, ...measured.map((panel) => moved(panel, (second) => clock ? between(clock.t, clock.step, start + second) : null))];
+  if (axis === "step") return [...logged, ...panels(lines?.series ?? [], 0).map((panel) => over(panel, (moment) => (isKnown(clock, moment) ? clock.toX(moment) : null)))];
+  const timed = logged.map((panel) =>
+    over(panel, (step) => {
+      const moment = clock?.fromX(step);
+      return moment !== undefined && isKnown(clock, moment) ? moment - start : null;
+    }),
+  );
+  return [...timed, ...panels(lines?.series ?? [], start)];
 }
 
-function since(clock: StepClock | undefined, step: number, start: number): number | null {
-  const moment = clock ? between(clock.step, clock.t, step) : null;
-  return moment === null ? null : moment - start;
+function isKnown(clock: Scale | undefined, moment: number): clock is Scale {
+  return clock?.known !== undefined && Math.abs(within(clock, moment) - moment) < SLACK_SECONDS;
 }
 
-/** Lay the lines of a panel over another axis; points that have no place on it go. */
-function moved(panel: Panel, place: (x: number) => number | null): Panel {
-  const lines = panel.lines.flatMap((line) => {
-    const xs = line.x.map(place);
-    const kept = xs.flatMap((x, at) => (x === null ? [] : [at]));
-    if (kept.length === 0) return [];
-    const pick = <T,>(values: readonly T[]): T[] => kept.map((at) => values[at] as T);
-    const next: Drawn = { ...line, x: pick(xs) as number[], y: pick(line.y) };
-    if (line.low && line.high) Object.assign(next, { low: pick(line.low), high: pick(line.high) });
-    return [next];
-  });
-  return { ...panel, lines };
+/** Lay the lines of a panel over another axis; one that has no place on it goes. */
+function over(panel: Panel, to: (x: number) => number | null): Panel {
+  return { ...panel, lines: panel.lines.map((line) => moved(line, to)).filter((line: Drawn) => line.x.length > 0) };
 }

@@ -1,7 +1,7 @@
 // The phases of every run as bars: how long each lasted, and at which level.
 import * as format from "../format.ts";
-import { nameOf } from "../parts/run_columns.tsx";
 import type { Compared, Run } from "../types.ts";
+import { namesOf } from "./names.ts";
 import { Dot } from "./table.tsx";
 
 type Phases = Compared["phases"][number];
@@ -21,6 +21,7 @@ export function PhaseBars({ phases, runs }: { phases: readonly Phases[]; runs: r
 function Resource({ phases, runs }: { phases: Phases; runs: readonly Run[] }) {
   const longest = Math.max(...phases.runs.map((run) => run.reduce((sum, phase) => sum + phase.seconds, 0)));
   const highest = Math.max(...phases.runs.flat().map((phase) => phase.level));
+  const names = namesOf(runs);
   return (
     <div class="phased">
       <h3>{phases.resource}</h3>
@@ -29,8 +30,8 @@ function Resource({ phases, runs }: { phases: Phases; runs: readonly Run[] }) {
         if (!run) return null;
         return (
           <div class="phase-row" key={run.run_id}>
-            <span class="phase-name" title={nameOf(run)}>
-              <Dot place={place} /> {nameOf(run)}
+            <span class="phase-name" title={names[place]}>
+              <Dot place={place} /> {names[place]}
             </span>
             <ol class="phase-bar">
               {parts.map((phase, at) => (

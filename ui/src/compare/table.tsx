@@ -1,10 +1,10 @@
 // Numbers of all runs with the best marked and the difference to the first; settings and surroundings that are not the same.
 import type { ComponentChildren } from "preact";
 import * as format from "../format.ts";
-import { nameOf } from "../parts/run_columns.tsx";
 import { setQuery } from "../router.ts";
 import { colour } from "../theme.ts";
 import type { Compared, Run } from "../types.ts";
+import { namesOf } from "./names.ts";
 import { HUES } from "./overlay.tsx";
 
 const WORDS: Record<string, string> = {
@@ -44,9 +44,9 @@ function Head({ runs, first }: { runs: readonly Run[]; first: string }) {
     <thead>
       <tr>
         <th scope="col">{first}</th>
-        {runs.map((run, place) => (
-          <th key={run.run_id} scope="col" class="number" title={nameOf(run)}>
-            <Dot place={place} /> {nameOf(run)}
+        {namesOf(runs).map((name, place) => (
+          <th key={runs[place]?.run_id} scope="col" class="number" title={name}>
+            <Dot place={place} /> {name}
           </th>
         ))}
       </tr>

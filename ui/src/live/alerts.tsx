@@ -1,5 +1,6 @@
 // What fires now, the gravest first, with a way to be left in peace for an hour.
-import { Problem, send } from "../api.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { asProblem, send } from "../api.ts";
 import * as format from "../format.ts";
 import { useLoaded, type Loaded } from "../load.ts";
 import { Failed, sentence } from "../parts/bits.tsx";
@@ -30,8 +31,22 @@ export function Alerts({ watched, now }: { watched: Watched; now: number }) {
   const { alerts: loaded, silences, again } = watched;
   if (loaded.problem && !loaded.data) return <Failed problem={loaded.problem} again={again} />;
   const alerts = [...(loaded.data?.alerts ?? [])].sort((one, other) => ORDER.indexOf(one.severity) - ORDER.indexOf(other.severity));
-  if (alerts.length === 0) return null;
-  const holding = (silences.data?.silences ?? []).filter((one) => one.active);
+  return (
+    <>
+      <Announced alerts={alerts} isKnown={loaded.data !== undefined} />
+      {alerts.length > 0 && <Firing alerts={alerts} holding={(silences.data?.silences ?? []).filter((one) => one.active)} now={now} again={again} />}
+    </>
+  );
+}
+
+interface FiringProps {
+  alerts: readonly Alert[];
+  holding: readonly Silence[];
+  now: number;
+  again: () => void;
+}
+
+function Firing({ alerts, holding, now, again }: FiringProps) {
   return (
     <section class="panel alerts" aria-label="Alerts">
       <h2>
@@ -40,7 +55,7 @@ export function Alerts({ watched, now }: { watched: Watched; now: number }) {
       <ul>
         {alerts.map((alert) => (
           <Row
-            key={`${alert.rule} ${alert.run_id} ${alert.instance ?? ""}`}
+            key={keyOf(alert)}
             alert={alert}
             now={now}
             silence={holding.find((one) => one.where === about(alert) && one.rules.includes(alert.rule))}
@@ -54,6 +69,27 @@ export function Alerts({ watched, now }: { watched: Watched; now: number }) {
         </p>
       )}
     </section>
+  );
+}
+
+const keyOf = (alert: Alert): string => `${alert.rule} ${alert.run_id} ${alert.instance ?? ""}`;
+
+/** What fires since the page was opened, for whoever does not see it come. */
+function Announced({ alerts, isKnown }: { alerts: readonly Alert[]; isKnown: boolean }) {
+  const known = useRef<ReadonlySet<string> | undefined>(undefined);
+  const [said, setSaid] = useState("");
+  const told = alerts.filter((alert) => !alert.silenced_by);
+  useEffect(() => {
+    if (!isKnown) return;
+    const before = known.current;
+    known.current = new Set(told.map(keyOf));
+    const fresh = before ? told.filter((alert) => !before.has(keyOf(alert))) : [];
+    if (fresh.length) setSaid(fresh.map((alert) => sentence(`${alert.severity}: ${alert.sentence}`)).join(" "));
+  }, [isKnown, told.map(keyOf).join("\n")]);
+  return (
+    <p class="unseen" role="status">
+      {said}
+    </p>
   );
 }
 
@@ -119,6 +155,6 @@ async function end(id: string, again: () => void): Promise<void> {
 }
 
 function refuse(problem: unknown): void {
-  const told = problem instanceof Problem ? problem : new Problem(0, String(problem));
+  const told = asProblem(problem);
   tell({ text: [told.message, told.hint].filter(Boolean).map(sentence).join(" ") });
 }

@@ -3,6 +3,7 @@ import * as format from "../format.ts";
 import { StatusBadge } from "../parts/bits.tsx";
 import { nameOf } from "../parts/run_columns.tsx";
 import type { LiveJob, Progress, Run } from "../types.ts";
+import { zoneOf } from "../zones.ts";
 import { RankMap, Stragglers } from "./ranks.tsx";
 
 export function Job({ job, now }: { job: LiveJob; now: number }) {
@@ -65,7 +66,7 @@ function Figures({ runs }: { runs: readonly Run[] }) {
     const used = run.headline?.["cpu_seconds"]?.value;
     return used === undefined || !run.wall_seconds ? undefined : used / run.wall_seconds;
   });
-  const gpu = runs[0]?.headline?.["gpu_util_percent"]?.value;
+  const gpus = runs.flatMap((run) => run.headline?.["gpu_util_percent"]?.value ?? []);
   const steps = runs[0]?.steps;
   const loss = steps?.metrics?.["loss"]?.last;
   return (
@@ -78,7 +79,7 @@ function Figures({ runs }: { runs: readonly Run[] }) {
         </div>
       )}
       {cores !== undefined && <Figure name="CPU, mean" value={`${format.digits(cores)} cores`} />}
-      {gpu !== undefined && <Figure name="GPU" value={format.percent(gpu)} />}
+      {gpus.length > 0 && <Figure name={gpus.length > 1 ? "GPU, mean" : "GPU"} value={format.percent(gpus.reduce((total, one) => total + one, 0) / gpus.length)} />}
       {steps?.last_step !== undefined && <Figure name="Step" value={steps.last_step.toLocaleString("en")} />}
       {steps?.steps_per_second !== undefined && <Figure name="Steps a second" value={format.digits(steps.steps_per_second)} />}
       {loss !== undefined && <Figure name="Loss" value={typeof loss === "number" ? format.digits(loss) : loss} />}
@@ -96,7 +97,7 @@ function Figure({ name, value }: { name: string; value: string }) {
 }
 
 function Meter({ share, limit }: { share: number; limit: number }) {
-  const tone = share > 0.95 ? "critical" : share > 0.85 ? "warning" : "good";
+  const tone = zoneOf(share) ?? "good";
   const said = `${Math.round(share * 100)} % of ${format.bytes(limit)}`;
   return (
     <>

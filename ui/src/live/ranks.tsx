@@ -78,9 +78,10 @@ function Cell({ place, rank, measure, low, high }: CellProps) {
   }
   const value = measure.of(rank);
   const heat = value === undefined || high === low ? 0 : (value - low) / (high - low);
+  const kind = `rankcell${rank.straggler ? " straggler" : ""}${value === undefined ? " unmeasured" : ""}`;
   const said = `rank ${place}${rank.host ? ` on ${rank.host}` : ""}: ${value === undefined ? "not measured" : `${measure.title} ${measure.show(value)}`}${rank.straggler ? ", straggler" : ""}`;
   return (
-    <li class={rank.straggler ? "rankcell straggler" : "rankcell"} style={{ "--heat": `${Math.round(heat * 100)}%` }}>
+    <li class={kind} style={{ "--heat": `${Math.round(heat * 100)}%` }}>
       <a href={`/jobs/${encodeURIComponent(rank.run_id)}`} title={said} aria-label={said}>
         {place}
       </a>

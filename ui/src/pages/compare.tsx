@@ -1,7 +1,7 @@
 // Runs side by side: what is different, who does best, and their lines in one graph.
 import "../style/compare.css";
 import { useEffect, useState } from "preact/hooks";
-import { get } from "../api.ts";
+import { asProblem, get, type Problem } from "../api.ts";
 import { AddRun, Chosen } from "../compare/chosen.tsx";
 import { Overlay } from "../compare/overlay.tsx";
 import { PhaseBars } from "../compare/phases.tsx";
@@ -15,7 +15,7 @@ import type { Compared, Run } from "../types.ts";
 export function Compare() {
   const now = shown();
   const compared = useLoaded<Compared>(now.ids.length > 1 ? "/api/v1/compare" : null, { runs: now.ids });
-  const runs = useRuns(now.ids);
+  const { runs, problem, again } = useRuns(now.ids);
   useEffect(() => {
     const key = (event: KeyboardEvent): void => {
       if (event.key !== "c" || isWriting(event) || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -26,12 +26,19 @@ export function Compare() {
     return () => removeEventListener("keydown", key);
   }, []);
   if (now.ids.length < 2) return <TooFew now={now} runs={runs} />;
-  if (compared.problem) {
+  const wrong = compared.problem ?? problem;
+  if (wrong) {
     return (
       <>
         <h1>Compare</h1>
         <Chosen runs={now.ids.map((id) => known(runs, id))} shown={now} />
-        <Failed problem={compared.problem} again={compared.again} />
+        <Failed
+          problem={wrong}
+          again={() => {
+            compared.again();
+            again();
+          }}
+        />
       </>
     );
   }
@@ -71,20 +78,31 @@ function known(runs: readonly Run[], id: string): Run {
   return runs.find((run) => run.run_id === id) ?? { run_id: id, status: "lost" };
 }
 
+interface Named {
+  runs: Run[];
+  /** Why one of them is not here. */
+  problem: Problem | undefined;
+  again: () => void;
+}
+
 /** Read the runs themselves, in the order they are named; the same run is read once. */
-function useRuns(ids: readonly string[]): Run[] {
+function useRuns(ids: readonly string[]): Named {
   const [held, setHeld] = useState<Record<string, Run>>({});
+  const [problem, setProblem] = useState<Problem>();
+  const [turn, setTurn] = useState(0);
   const key = ids.join(",");
   useEffect(() => {
     const abort = new AbortController();
     const missing = ids.filter((id) => !(id in held));
-    const asked = missing.map((id) => get<Run>(`/api/v1/runs/${encodeURIComponent(id)}`, {}, abort.signal).catch(() => undefined));
-    void Promise.all(asked).then((found) => {
+    const asked = missing.map((id) => get<Run>(`/api/v1/runs/${encodeURIComponent(id)}`, {}, abort.signal));
+    void Promise.allSettled(asked).then((found) => {
       if (abort.signal.aborted) return;
-      const fresh = found.flatMap((run) => (run ? [[run.run_id, run] as const] : []));
+      const fresh = found.flatMap((one) => (one.status === "fulfilled" ? [[one.value.run_id, one.value] as const] : []));
+      const failed = found.find((one) => one.status === "rejected");
       setHeld((before) => ({ ...before, ...Object.fromEntries(fresh) }));
+      setProblem(failed && asProblem(failed.reason));
     });
     return () => abort.abort();
-  }, [key]);
-  return ids.flatMap((id) => held[id] ?? []);
+  }, [key, turn]);
+  return { runs: ids.flatMap((id) => held[id] ?? []), problem, again: () => setTurn((before) => before + 1) };
 }

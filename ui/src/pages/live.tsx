@@ -1,9 +1,10 @@
 // What runs now, over all hosts and ranks: how far, how fast, who is behind, what fires.
 import "../style/live.css";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { Alerts, useAlerts } from "../live/alerts.tsx";
 import { Job } from "../live/job.tsx";
 import { throttle, useLoaded } from "../load.ts";
+import { useNow } from "../now.ts";
 import { Empty, Failed, Skeleton } from "../parts/bits.tsx";
 import { heardAt, isConnected, listen } from "../stream.ts";
 import type { Living } from "../types.ts";
@@ -52,21 +53,14 @@ export function Live() {
   );
 }
 
-/** The present moment in seconds, once a second. */
-function useNow(): number {
-  const [now, setNow] = useState(Date.now() / 1000);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now() / 1000), 1000);
-    return () => clearInterval(timer);
-  }, []);
-  return now;
-}
+/** Silence that is longer than two heartbeats of the server: it is not known yet that the network died. */
+const QUIET_SECONDS = 30;
+const LOST_SECONDS = 60;
 
 /** Whether what is shown is live, and if not, how old it is. */
 export function Freshness() {
-  const now = useNow();
-  if (isConnected.value) return <span class="badge live">live</span>;
+  const past = Math.max(0, useNow() - heardAt.value / 1000);
   if (heardAt.value === 0) return <span class="badge">connecting</span>;
-  const past = now - heardAt.value / 1000;
-  return <span class={past > 60 ? "badge critical" : "badge warning"}>{past > 60 ? "lost" : `${Math.max(0, Math.round(past))} s ago`}</span>;
+  if (isConnected.value && past < QUIET_SECONDS) return <span class="badge live">live</span>;
+  return past > LOST_SECONDS ? <span class="badge critical">lost</span> : <span class="badge warning">{`${Math.round(past)} s ago`}</span>;
 }

@@ -21,6 +21,8 @@ import { Summary } from "../run/summary.tsx";
 import type { Context } from "../run/types.ts";
 import { Usage } from "../run/usage.tsx";
 import { Waiting } from "../run/waiting.tsx";
+import { openRun } from "../router.ts";
+import { written } from "../runs/grammar.ts";
 import { listen } from "../stream.ts";
 import type { Report, RunShown, RunsPage } from "../types.ts";
 
@@ -33,7 +35,7 @@ const RUN_ID = /^\d{8}T\d{6}Z-[0-9a-f]+$/;
 /** The page of a run, or of a job by its id or name: then of its newest run. */
 export function Run({ id }: { id: string }) {
   const isPlain = isSaved() || RUN_ID.test(id);
-  const [q, fields] = [["id", "job_id", "name"].map((field) => `${field}=${quoted(id)}`).join(" or "), "run_id"];
+  const [q, fields] = [["id", "job_id", "name"].map((field) => `${field}=${written(id)}`).join(" or "), "run_id"];
   const named = useLoaded<RunsPage>(isPlain ? null : "/api/v1/runs", { q, fields, limit: 20 });
   const found = isPlain ? id : (named.data?.runs.find((one) => one.run_id === id) ?? named.data?.runs[0])?.run_id;
   const [isOver, setOver] = useState(false);
@@ -44,10 +46,6 @@ export function Run({ id }: { id: string }) {
   if (run.problem?.status === 404 || (named.data && found === undefined)) return <Unknown id={id} />;
   const problem = run.problem ?? named.problem;
   return problem ? <Failed problem={problem} again={run.problem ? run.again : named.again} /> : <Waiting />;
-}
-
-function quoted(text: string): string {
-  return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
 function Unknown({ id }: { id: string }) {
@@ -88,11 +86,17 @@ function Panels({ run, version, again }: { run: RunShown; version: number; again
   useEffect(() => {
     document.title = `${nameOf(run)} · jobmeter`;
   }, [run]);
-  useEffect(() => () => void (moment.value = null), [run.run_id]);
+  useEffect(() => {
+    openRun.value = run.run_id;
+    return () => {
+      openRun.value = null;
+      moment.value = null;
+    };
+  }, [run.run_id]);
   return (
     <>
       {isGone && <Gone at={at} />}
-      <Heading run={run} />
+      <Heading run={run} again={again} />
       <Summary run={run} report={report} context={context.data} isLive={isLive} />
       <Charts run={run} report={report.data} isLive={isLive} />
       <Output id={run.run_id} isLive={isLive && !isSaved()} errors={report.data?.log_errors ?? []} />

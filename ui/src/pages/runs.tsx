@@ -1,9 +1,10 @@
 // All runs: search, facets, groups, a table of any length of which only what is in sight exists.
 import "../style/runs.css";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { asProblem } from "../api.ts";
 import { useLoaded } from "../load.ts";
 import { go, query, setQuery } from "../router.ts";
-import type { FieldTold } from "../types.ts";
+import type { FieldTold, Run } from "../types.ts";
 import { Empty, Failed } from "../parts/bits.tsx";
 import { tell } from "../parts/overlays.tsx";
 import type { Column } from "../parts/run_columns.tsx";
@@ -14,7 +15,7 @@ import { FacetList } from "../runs/facets.tsx";
 import type { Fields } from "../runs/grammar.ts";
 import { useGroups, type Row } from "../runs/groups.ts";
 import { columns as chosenColumns } from "../runs/layout.ts";
-import { asProblem, useListing, type Kept, type Question } from "../runs/listing.ts";
+import { FIRST_RUNS, useListing, type Kept, type Question } from "../runs/listing.ts";
 import { usePicking } from "../runs/picking.ts";
 import { Search } from "../runs/search.tsx";
 import { Table } from "../runs/table.tsx";
@@ -35,7 +36,7 @@ export function Runs() {
   const group = query.value.get("group") ?? "";
   const listing = useListing(asked);
   const [turn, setTurn] = useState(0);
-  const groups = useGroups(asked, group, listing.total, turn);
+  const groups = useGroups(asked, group, turn);
   const plain = useMemo(() => listing.runs.map((run): Row => ({ kind: "run", run, key: run.run_id })), [listing.runs]);
   const rows: readonly Row[] = group ? groups.rows : plain;
   const picking = usePicking(rows.flatMap((row) => (row.kind === "run" ? row.run.run_id : [])));
@@ -54,7 +55,7 @@ export function Runs() {
       <Tools {...{ asked, group, columns, listing, isAnswered }} />
       {listing.problem && <Failed problem={listing.problem} again={listing.again} />}
       <div class="runs">
-        <Narrow q={asked.q} isReady={isAnswered && !listing.problem} stamp={`${turn} ${listing.total}`} />
+        <Narrow q={asked.q} isReady={isAnswered && !listing.problem} stamp={`${turn} ${listing.total} ${tally(listing.runs)}`} />
         <Table
           {...{ rows, columns, picking, compare, toggle: groups.toggle, more: groups.more }}
           sort={asked.sort}
@@ -68,6 +69,14 @@ export function Runs() {
       {picking.ids.size > 0 && <Actions {...{ ids: [...picking.ids], clear: picking.clear, compare, hide: listing.hide, again }} />}
     </>
   );
+}
+
+/** How the newest rows stand: another text when one of them goes over to another status. */
+function tally(runs: readonly Run[]): string {
+  return runs
+    .slice(0, FIRST_RUNS)
+    .map((run) => run.status.slice(0, 2))
+    .join("");
 }
 
 function NoRun() {

@@ -15,6 +15,7 @@ const RESOURCES = { memory: "Memory", cpus: "CPUs", time: "Time", gpus: "GPUs" }
 export function Sizing() {
   const target = TARGETS.find((one) => one === query.value.get("for")) ?? "slurm";
   const sized = useLoaded<Sized>("/api/v1/sizing", { target });
+  const isOf = !sized.problem && !sized.isLoading;
   const text = query.value.get("q") ?? "";
   if (sized.problem && !sized.data) return <Failed problem={sized.problem} again={sized.again} />;
   if (!sized.data) return <Skeleton lines={10} />;
@@ -45,10 +46,11 @@ export function Sizing() {
           </label>
         )}
       </div>
+      {sized.problem && <Failed problem={sized.problem} again={sized.again} />}
       {jobs.length === 0 && <p class="muted">No job has such a name.</p>}
       <div class="columns sized">
         {jobs.map((job) => (
-          <Job key={job.job} job={job} />
+          <Job key={job.job} job={job} isOf={isOf} />
         ))}
       </div>
     </>
@@ -83,7 +85,8 @@ function Find({ text }: { text: string }) {
   );
 }
 
-function Job({ job }: { job: SizedJob }) {
+/** `isOf`: whether its lines are of the scheduler that was asked for. */
+function Job({ job, isOf }: { job: SizedJob; isOf: boolean }) {
   return (
     <section class="panel" aria-label={job.job} data-row tabIndex={-1}>
       <h2>
@@ -96,7 +99,7 @@ function Job({ job }: { job: SizedJob }) {
           return job.missing[name] === undefined ? null : <Missing key={name} title={title} reason={job.missing[name]} />;
         })}
       </dl>
-      {job.lines && job.lines.length > 0 && <Command text={job.lines.join("\n")} />}
+      {isOf && job.lines && job.lines.length > 0 && <Command text={job.lines.join("\n")} />}
     </section>
   );
 }

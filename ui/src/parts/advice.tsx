@@ -26,7 +26,7 @@ export function Advice({ run, report, context, isLive }: Props) {
               <Change key={`${one.rule} ${one.title}`} one={one} />
             ))}
           </ol>
-          {settable.length > 0 && <Apply jobId={run.job_id ?? run.run_id} advice={settable} context={context} />}
+          {settable.length > 0 && <Apply runId={run.run_id} advice={settable} context={context} />}
         </div>
       )}
       <Outcome followed={report.followed ?? []} />

@@ -1,6 +1,6 @@
 // Small things every page uses.
-import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
+import type { ComponentChildren, RefObject } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Problem } from "../api.ts";
 import type { Status } from "../types.ts";
 
@@ -50,24 +50,61 @@ export function Empty({ title, command, children }: { title: string; command?: s
   );
 }
 
+/** Give the focus to a field that is opened, and back to who had it when it closes. */
+export function useFocused<T extends HTMLElement>(): RefObject<T | null> {
+  const field = useRef<T>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    field.current?.focus();
+    return () =>
+      void requestAnimationFrame(() => {
+        if (before instanceof HTMLElement && document.activeElement === document.body) before.focus();
+      });
+  }, []);
+  return field;
+}
+
+export const NOT_COPIED = "The browser lets nothing be copied here";
+
+/** Put a text where it can be pasted from; tells whether that was possible. */
+export async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyMarked(text); // not over plain HTTP from afar, where browsers have no clipboard to write to
+  }
+}
+
+/** Copy as a person would: mark the words, and press the keys. */
+function copyMarked(text: string): boolean {
+  const field = document.createElement("textarea");
+  field.value = text;
+  field.setAttribute("aria-hidden", "true");
+  field.style.cssText = "position:fixed;opacity:0";
+  const before = document.activeElement;
+  // behind an open dialog nothing can be marked
+  (document.querySelector("dialog[open]") ?? document.body).append(field);
+  field.select();
+  const isDone = document.execCommand("copy");
+  field.remove();
+  if (before instanceof HTMLElement) before.focus();
+  return isDone;
+}
+
 export function Command({ text }: { text: string }) {
   const code = useRef<HTMLElement>(null);
   const [said, setSaid] = useState("Copy");
-  const copy = async (): Promise<void> => {
-    try {
-      await navigator.clipboard.writeText(text);
-      setSaid("Copied");
-    } catch {
-      // not over plain HTTP from afar: the words are marked, and a key copies them
-      if (code.current) getSelection()?.selectAllChildren(code.current);
-      setSaid("Press Ctrl+C");
-    }
+  const take = async (): Promise<void> => {
+    const isDone = await copy(text);
+    if (!isDone && code.current) getSelection()?.selectAllChildren(code.current);
+    setSaid(isDone ? "Copied" : "Press Ctrl+C");
     setTimeout(() => setSaid("Copy"), 2000);
   };
   return (
     <div class="command">
       <code ref={code}>{text}</code>
-      <button type="button" class="quiet" onClick={() => void copy()} aria-live="polite">
+      <button type="button" class="quiet" onClick={() => void take()} aria-live="polite">
         {said}
       </button>
     </div>

@@ -1,7 +1,7 @@
 // What lies over a page: anything by Ctrl+K, the keys by ?, and what was just done with a way back.
 import "../style/shell.css";
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { isWriting } from "../router.ts";
 import { Palette } from "./palette.tsx";
 
@@ -65,34 +65,44 @@ export function Overlays() {
     <>
       {open.value === "palette" && <Palette />}
       {open.value === "help" && <Help />}
-      {notice.value && (
-        <div class="notice" role="status">
-          {notice.value.text}
-          {notice.value.undo && (
-            <button
-              type="button"
-              onClick={() => {
-                notice.value?.undo?.();
-                notice.value = null;
-              }}
-            >
-              Undo
-            </button>
-          )}
-        </div>
-      )}
+      {/* always there: only what changes within it is read out */}
+      <div class="notice" role="status">
+        {notice.value?.text}
+        {notice.value?.undo && (
+          <button
+            type="button"
+            onClick={() => {
+              notice.value?.undo?.();
+              notice.value = null;
+            }}
+          >
+            Undo
+          </button>
+        )}
+      </div>
     </>
   );
 }
 
+/** Open a dialog over all else while it exists; who had the focus before has it again afterwards. */
+export function useModal(box: { readonly current: HTMLDialogElement | null }): void {
+  // before it leaves the document: one that is gone gives no focus back
+  useLayoutEffect(() => {
+    const dialog = box.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+}
+
 export function Dialog({ label, children }: { label: string; children: preact.ComponentChildren }) {
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => box.current?.showModal(), []);
+  useModal(box);
   return (
     <dialog
       ref={box}
       aria-label={label}
-      onClose={() => (open.value = null)}
+      // one that is gone already says so too, when the next one may be open
+      onClose={() => box.current && (open.value = null)}
       onClick={(event) => event.target === box.current && (open.value = null)}
     >
       {children}

@@ -1,9 +1,10 @@
 // Anything by a few letters: pages, things to do, and runs.
 import { useEffect, useState } from "preact/hooks";
-import { get } from "../api.ts";
-import { go, path } from "../router.ts";
+import { go, openRun } from "../router.ts";
 import { choice, type Choice as Theme } from "../theme.ts";
-import type { Run, RunsPage } from "../types.ts";
+import type { Run } from "../types.ts";
+import { copy, NOT_COPIED } from "./bits.tsx";
+import { useFound } from "./lookup.ts";
 import { Dialog, open, tell } from "./overlays.tsx";
 import { nameOf } from "./run_columns.tsx";
 
@@ -37,43 +38,18 @@ const FIXED: readonly Choice[] = [
 ];
 
 async function copyLink(): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(location.href);
-    tell({ text: "The link is copied; who opens it needs a token" });
-  } catch {
-    tell({ text: "The browser lets nothing be copied here: take the link from the address bar" });
-  }
+  const isDone = await copy(location.href);
+  tell({ text: isDone ? "The link is copied; who opens it needs a token" : `${NOT_COPIED}: take the link from the address bar` });
 }
 
 /** What can be done with the run that is open. */
 function ofPage(): Choice[] {
-  const run = /^\/jobs\/([^/]+)$/.exec(path.value)?.[1];
-  return run === undefined ? [] : [{ title: "Compare this run", note: "action", act: () => go(`/compare?runs=${run}`) }];
+  const run = openRun.value;
+  return run === null ? [] : [{ title: "Compare this run", note: "action", act: () => go(`/compare?runs=${encodeURIComponent(run)}`) }];
 }
 
 function ofRun(run: Run): Choice {
   return { title: nameOf(run), note: `${run.status} ${run.run_id}`, act: () => go(`/jobs/${encodeURIComponent(run.run_id)}`) };
-}
-
-/** The runs that letters find, and the letters they were found by. */
-function useFound(text: string): Run[] {
-  const [found, setFound] = useState<{ text: string; runs: Run[] }>({ text: "", runs: [] });
-  useEffect(() => {
-    const abort = new AbortController();
-    const timer = setTimeout(() => {
-      // a name half written is no filter yet: then nothing is found
-      get<RunsPage>("/api/v1/runs", { q: text.trim(), limit: 8, fields: "run_id,name,command,status" }, abort.signal).then(
-        (page) => setFound({ text, runs: page.runs }),
-        () => abort.signal.aborted || setFound({ text, runs: [] }),
-      );
-    }, 120);
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [text]);
-  // what was found for other letters must not be taken by a quick Enter
-  return found.text === text ? found.runs : [];
 }
 
 export function Palette() {

@@ -1,14 +1,15 @@
 // Apply Recommended Settings: a new job filled in from the advice, to look at, to edit and to take along. Nothing is
 // written or started on the server.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isSaved, Problem, send } from "../api.ts";
-import { Command, Failed, Skeleton } from "../parts/bits.tsx";
+import { asProblem, isSaved, type Problem, send } from "../api.ts";
+import { Command, copy, Failed, NOT_COPIED, Skeleton } from "../parts/bits.tsx";
+import { useModal } from "../parts/overlays.tsx";
 import type { Recommendation } from "../types.ts";
 import { canSave, download, saveAs } from "./files.ts";
 import type { Applied, Context } from "./types.ts";
 
 interface Props {
-  jobId: string;
+  runId: string;
   advice: readonly Recommendation[];
   context: Context | undefined;
 }
@@ -34,15 +35,15 @@ export function Apply(props: Props) {
   );
 }
 
-function NewJob({ jobId, advice, context, close }: Props & { close: () => void }) {
+function NewJob({ runId, advice, context, close }: Props & { close: () => void }) {
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => box.current?.showModal(), []);
+  useModal(box);
   const rules = [...new Set(advice.map((one) => one.rule))];
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [chosen, setChosen] = useState<Chosen>();
   const only = rules.filter((rule) => !left.has(rule));
   const isKnown = chosen !== undefined || context?.config !== undefined;
-  const made = useApplied(jobId, isKnown ? only : [], chosen);
+  const made = useApplied(runId, isKnown ? only : [], chosen);
   const name = chosen?.name ?? "config.json";
   const toggle = (rule: string): void => setLeft((before) => (before.has(rule) ? new Set([...before].filter((one) => one !== rule)) : new Set([...before, rule])));
   return (
@@ -56,7 +57,7 @@ function NewJob({ jobId, advice, context, close }: Props & { close: () => void }
       </div>
       {!isSaved() && <Which advice={advice} left={left} toggle={toggle} />}
       {context && !isKnown ? (
-        <Unrecorded isOnCommand={context.again_advised !== undefined} />
+        <Unrecorded isOnCommand={left.size === 0 && context.again_advised !== undefined} />
       ) : made.problem ? (
         <Failed problem={made.problem} />
       ) : made.applied ? (
@@ -66,22 +67,22 @@ function NewJob({ jobId, advice, context, close }: Props & { close: () => void }
       )}
       {only.length === 0 && <p class="muted">Nothing is taken over.</p>}
       {!isSaved() && <Own choose={setChosen} />}
-      <Run context={context} />
+      <Run context={context} isWhole={left.size === 0} />
     </dialog>
   );
 }
 
-function useApplied(jobId: string, only: readonly string[], chosen: Chosen | undefined): { applied?: Applied; problem?: Problem } {
+function useApplied(runId: string, only: readonly string[], chosen: Chosen | undefined): { applied?: Applied; problem?: Problem } {
   const [state, setState] = useState<{ applied?: Applied; problem?: Problem }>({});
-  const key = JSON.stringify([jobId, only, chosen]);
+  const key = JSON.stringify([runId, only, chosen]);
   useEffect(() => {
     let isOld = false;
     setState({});
     if (only.length === 0) return;
     const sent = chosen && { config: chosen.text, format: chosen.format };
-    send<Applied>("POST", `/api/jobs/${encodeURIComponent(jobId)}/apply`, { ...sent, only }).then(
+    send<Applied>("POST", `/api/jobs/${encodeURIComponent(runId)}/apply`, { ...sent, only }).then(
       (applied) => isOld || setState({ applied }),
-      (problem: unknown) => isOld || setState({ problem: problem instanceof Problem ? problem : new Problem(0, String(problem)) }),
+      (problem: unknown) => isOld || setState({ problem: asProblem(problem) }),
     );
     return () => {
       isOld = true;
@@ -136,7 +137,7 @@ function Made({ applied, name, advice }: { applied: Applied; name: string; advic
         <textarea rows={Math.min(14, text.split("\n").length + 1)} spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} />
       </label>
       <p class="buttons">
-        <button type="button" onClick={() => void navigator.clipboard.writeText(text).then(() => setDone("Copied"))}>
+        <button type="button" onClick={() => void copy(text).then((isDone) => setDone(isDone ? "Copied" : `${NOT_COPIED}: mark the text and press Ctrl+C`))}>
           Copy
         </button>
         <button type="button" onClick={() => download(name, text)}>
@@ -212,8 +213,9 @@ function Own({ choose }: { choose: (chosen: Chosen) => void }) {
   );
 }
 
-function Run({ context }: { context: Context | undefined }) {
-  const line = context?.again_advised ?? context?.again;
+/** The command of the new job; the advice that it can carry is on it only where all of it is taken over. */
+function Run({ context, isWhole }: { context: Context | undefined; isWhole: boolean }) {
+  const line = (isWhole ? context?.again_advised : undefined) ?? context?.again;
   if (!line) return null;
   return (
     <>
@@ -223,6 +225,7 @@ function Run({ context }: { context: Context | undefined }) {
           The config was read from <code>{context.config_path}</code>: save the new one there, or name another file on the command.
         </p>
       )}
+      {!isWhole && context?.again_advised && <p class="muted">The command as it was: what you take over of the advice about the command itself is yours to add.</p>}
       <Command text={line} />
     </>
   );

@@ -1,7 +1,7 @@
 // What the run was: its settings, and where and with what it ran.
 import { useState } from "preact/hooks";
 import * as format from "../format.ts";
-import { Command, Skeleton } from "../parts/bits.tsx";
+import { Command, copy, NOT_COPIED, Skeleton } from "../parts/bits.tsx";
 import { tell } from "../parts/overlays.tsx";
 import type { RunShown } from "../types.ts";
 import type { Context } from "./types.ts";
@@ -25,7 +25,7 @@ export function Config({ context }: { context: Context | undefined }) {
         {context.config_path && <code class="muted">{context.config_path}</code>}
         <span class="grow" />
         {rows.length > 0 && (
-          <button type="button" class="quiet" onClick={() => void navigator.clipboard.writeText(JSON.stringify(context.config, null, 2)).then(() => tell({ text: "Copied" }))}>
+          <button type="button" class="quiet" onClick={() => void copy(JSON.stringify(context.config, null, 2)).then((isDone) => tell({ text: isDone ? "Copied" : NOT_COPIED }))}>
             Copy
           </button>
         )}

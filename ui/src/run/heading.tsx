@@ -1,16 +1,21 @@
 // Which run it is: name, status, where and when it ran.
-import * as format from "../format.ts";
+import { useState } from "preact/hooks";
 import { isSaved } from "../api.ts";
-import { StatusBadge } from "../parts/bits.tsx";
+import * as format from "../format.ts";
+import { StatusBadge, useFocused } from "../parts/bits.tsx";
+import { change } from "../parts/people.tsx";
 import { nameOf } from "../parts/run_columns.tsx";
+import { comparison } from "../runs/grammar.ts";
 import type { RunShown } from "../types.ts";
 
-export function Heading({ run }: { run: RunShown }) {
+const FIRST_SIBLINGS = 8;
+
+export function Heading({ run, again }: { run: RunShown; again: () => void }) {
   const started = format.epoch(run.started_at);
   return (
     <>
       <div class="title">
-        <h1>{nameOf(run)}</h1>
+        <Name run={run} again={again} />
         <StatusBadge status={run.status} />
         <span class="grow" />
         {!isSaved() && (
@@ -20,7 +25,7 @@ export function Heading({ run }: { run: RunShown }) {
         )}
       </div>
       <div class="under">
-        {run.project && <a href={`/?q=${encodeURIComponent(`project=${run.project}`)}`}>{run.project}</a>}
+        {run.project && <a href={`/?q=${encodeURIComponent(comparison("project", run.project))}`}>{run.project}</a>}
         <code>{run.run_id}</code>
         {run.job_id !== undefined && run.job_id !== run.run_id && <code>{run.job_id}</code>}
         {run.host && <span>{run.host}</span>}
@@ -34,16 +39,68 @@ export function Heading({ run }: { run: RunShown }) {
         ))}
       </div>
       {run.message && <p class="message">{run.message}</p>}
-      {(run.siblings?.length ?? 0) > 0 && (
-        <p class="muted">
-          The same job:{" "}
-          {run.siblings?.slice(0, 8).map((other) => (
-            <a key={other} href={`/jobs/${encodeURIComponent(other)}`}>
-              {other}{" "}
-            </a>
-          ))}
-        </p>
+      <Siblings run={run} />
+    </>
+  );
+}
+
+function Siblings({ run }: { run: RunShown }) {
+  const others = run.siblings ?? [];
+  if (others.length === 0) return null;
+  const left = others.length - FIRST_SIBLINGS;
+  return (
+    <p class="muted">
+      The same job:{" "}
+      {others.slice(0, FIRST_SIBLINGS).map((other) => (
+        <a key={other} href={`/jobs/${encodeURIComponent(other)}`}>
+          {other}{" "}
+        </a>
+      ))}
+      {left > 0 && run.job_id !== undefined && <a href={`/?q=${encodeURIComponent(comparison("job_id", run.job_id))}`}>{`and ${left.toLocaleString("en")} more`}</a>}
+    </p>
+  );
+}
+
+/** The name, and another one for it. */
+function Name({ run, again }: { run: RunShown; again: () => void }) {
+  const [isEdited, setEdited] = useState(false);
+  return (
+    <>
+      {isEdited ? <Renaming run={run} done={() => setEdited(false)} again={again} /> : <h1>{nameOf(run)}</h1>}
+      {!isSaved() && (
+        <button type="button" class="quiet print" aria-expanded={isEdited} onClick={() => setEdited(!isEdited)}>
+          {isEdited ? "Cancel" : "Rename"}
+        </button>
       )}
     </>
+  );
+}
+
+function Renaming({ run, done, again }: { run: RunShown; done: () => void; again: () => void }) {
+  const [written, setWritten] = useState(run.name ?? "");
+  const field = useFocused<HTMLInputElement>();
+  const save = async (): Promise<void> => {
+    const name = written.trim();
+    if (name && name !== run.name && !(await change(run.run_id, { name }))) return;
+    done();
+    again();
+  };
+  return (
+    <form
+      class="rename"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <input
+        ref={field}
+        aria-label="Name of the run"
+        value={written}
+        onInput={(event) => setWritten(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === "Escape" && done()}
+      />{" "}
+      <button type="submit">Save</button>
+    </form>
   );
 }

@@ -21,7 +21,9 @@ export function Steps({ run, at }: { run: RunShown; at: string }) {
   const [rank, setRank] = useState<number>();
   const ranks = useMemo(() => [...new Set((coarse.data?.series ?? []).map((curve) => curve.rank))].sort((one, other) => one - other), [coarse.data]);
   const chosen = rank ?? ranks[0] ?? 0;
-  const curves = useMemo(() => curvesOf(coarse.data, chosen).map((curve) => (isSaved() ? alone(curve) : curve)), [coarse.data, chosen]);
+  const all = useMemo(() => curvesOf(coarse.data, chosen).map((curve) => (isSaved() ? alone(curve) : curve)), [coarse.data, chosen]);
+  const [isWhole, setWhole] = useState(false);
+  const curves = useMemo(() => (isWhole ? all : most(all)), [all, isWhole]);
   if (!coarse.data && coarse.problem) return null;
   return (
     <section class="panel" aria-label="Steps">
@@ -37,22 +39,33 @@ export function Steps({ run, at }: { run: RunShown; at: string }) {
             </select>
           </label>
         )}
+        {all.length > MOST_COLUMNS && (
+          <button type="button" class="quiet" aria-pressed={isWhole} onClick={() => setWhole(!isWhole)}>
+            {isWhole ? "fewer metrics" : `${all.length - MOST_COLUMNS} more metrics`}
+          </button>
+        )}
       </div>
       {curves.length > 0 ? <Rows key={chosen} at={at} rank={chosen} curves={curves} logged={run.steps?.count ?? 0} /> : <Skeleton lines={8} />}
     </section>
   );
 }
 
+const count = (curve: Curve): number => curve.n.reduce((sum, one) => sum + one, 0);
+const order = (name: string): number => (/loss/i.test(name) ? 0 : 1);
+
+/** As many metrics as fit beside one another: those that were logged most often, losses among them. */
+function most(curves: readonly Curve[]): readonly Curve[] {
+  const often = curves.toSorted((one, other) => count(other) - count(one) || order(one.metric) - order(other.metric));
+  const kept = new Set(often.slice(0, MOST_COLUMNS));
+  return curves.filter((curve) => kept.has(curve));
+}
+
 /** One source a rank: the one with most steps; its metrics with losses first. */
 function curvesOf(found: Curves | undefined, rank: number): Curve[] {
   const own = (found?.series ?? []).filter((curve) => curve.rank === rank);
-  const count = (curve: Curve): number => curve.n.reduce((sum, one) => sum + one, 0);
   const longest = own.toSorted((one, other) => count(other) - count(one))[0];
-  const order = (name: string): number => (/loss/i.test(name) ? 0 : 1);
   return own
     .filter((curve) => curve.source === longest?.source)
-    .sort((one, other) => count(other) - count(one) || order(one.metric) - order(other.metric))
-    .slice(0, MOST_COLUMNS)
     .sort((one, other) => order(one.metric) - order(other.metric));
 }
 
@@ -158,7 +171,7 @@ function usePieces(at: string, rank: number, curves: readonly Curve[], found: re
   const kept = useRef(new Map<string, StepRow[]>());
   const [, setTurn] = useState(0);
   const inSight = found.filter((piece) => piece.begin < last && piece.begin + piece.count > first);
-  const key = (piece: Piece): string => `${rank} ${piece.from} ${piece.to} ${piece.count}`;
+  const key = (piece: Piece): string => `${rank} ${curves.length} ${piece.from} ${piece.to} ${piece.count}`;
   const missing = inSight.filter((piece) => !kept.current.has(key(piece)));
   useEffect(() => {
     const [begin, end] = [missing[0], missing.at(-1)];

@@ -5,14 +5,12 @@ import type { Loaded } from "../load.ts";
 import { Advice } from "../parts/advice.tsx";
 import { Failed, Health, sentence, Skeleton } from "../parts/bits.tsx";
 import { isWarning } from "../parts/output_errors.tsx";
-import type { Report, RunShown, Zones } from "../types.ts";
+import type { Report, RunShown } from "../types.ts";
+import { zoneOf } from "../zones.ts";
 import { Fact } from "./fact.tsx";
 import type { Context } from "./types.ts";
 
 const SHOWN_EVIDENCE = 3;
-/** Shares of the limit from which memory is called tight, as the zones of the chart are. */
-const TIGHT = 0.85;
-const FULL = 0.95;
 
 interface Props {
   run: RunShown;
@@ -121,10 +119,6 @@ function FigureShown({ title, value, note, about, tone, share, open }: Figure) {
   );
 }
 
-function toneOf(share: number, zones: Zones | undefined): "critical" | "warning" | undefined {
-  return share >= (zones?.critical ?? FULL) ? "critical" : share >= (zones?.warning ?? TIGHT) ? "warning" : undefined;
-}
-
 function memory(run: RunShown, context: Context | undefined): Figure | undefined {
   const peak = run.headline?.["memory_peak_bytes"];
   if (!peak) return { title: "Peak memory", value: "not measured" };
@@ -137,7 +131,7 @@ function memory(run: RunShown, context: Context | undefined): Figure | undefined
     value: `${format.bytes(peak.value)} / ${format.bytes(limit)} (${share(peak.value / limit)})`,
     note: source === undefined ? "of its limit" : source === "host" ? "of the machine's" : `of its limit, by ${source}`,
     about,
-    tone: toneOf(peak.value / limit, run.memory_zones),
+    tone: zoneOf(peak.value / limit, run.memory_zones),
     share: peak.value / limit,
   };
 }

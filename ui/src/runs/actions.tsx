@@ -1,10 +1,9 @@
 // What can be done with the runs that are picked.
 import { useState } from "preact/hooks";
-import { get, send } from "../api.ts";
+import { asProblem, get, send } from "../api.ts";
 import { MOST_RUNS } from "../compare/state.ts";
 import { remove } from "../parts/people.tsx";
 import { tell } from "../parts/overlays.tsx";
-import { asProblem } from "./listing.ts";
 
 interface ActionsProps {
   ids: readonly string[];
@@ -50,7 +49,7 @@ export function Actions({ ids, clear, compare, hide, again }: ActionsProps) {
         onClick={() => {
           hide(ids);
           clear();
-          void remove(ids, again);
+          void remove(ids, again).then(again);
         }}
       >
         Delete

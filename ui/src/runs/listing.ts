@@ -1,6 +1,6 @@
 // Runs as they are scrolled to: pages that follow one another by cursor, kept fresh by the live stream.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, Problem, type Query } from "../api.ts";
+import { asProblem, get, type Problem, type Query } from "../api.ts";
 import { throttle } from "../load.ts";
 import { listen, type Live } from "../stream.ts";
 import type { Run, RunsPage } from "../types.ts";
@@ -8,6 +8,8 @@ import type { Run, RunsPage } from "../types.ts";
 export const FIRST_RUNS = 100;
 const NEXT_RUNS = 400;
 const LATER_RUNS = 1000;
+/** What one answer of the server holds at most. */
+const MOST_RUNS = 1000;
 
 export interface Question {
   q: string;
@@ -52,7 +54,9 @@ export function useListing(asked: Question | null): Kept {
     );
     return () => abort.abort();
   }, [key, turn]);
-  useEffect(() => (asked ? follow(asked, setState) : undefined), [key]);
+  const shown = useRef(state);
+  shown.current = state;
+  useEffect(() => (asked ? follow(asked, shown, setState) : undefined), [key]);
   const more = (): void => {
     const { next } = state;
     if (!asked || next === null || busy.current === next || state.answers !== key) return;
@@ -66,23 +70,35 @@ export function useListing(asked: Question | null): Kept {
   return { ...state, more, hide, again: () => setTurn((before) => before + 1) };
 }
 
-export function asProblem(problem: unknown): Problem {
-  return problem instanceof Problem ? problem : new Problem(0, String(problem));
-}
-
 type Change = (change: (before: Listing) => Listing) => void;
 
-/** Put what is told into the rows that show it, and look at the first page again: runs begin, and orders change. */
-function follow(asked: Question, setState: Change): () => void {
+/** Put what is told into the rows that show it, and look at the first ones again: runs begin, and orders change. */
+function follow(asked: Question, shown: { readonly current: Listing }, setState: Change): () => void {
+  const key = JSON.stringify(asked);
+  let [reach, isAnew] = [FIRST_RUNS, false];
   const look = throttle(1000, () => {
-    void readPage(asked).then(
-      (page) => setState((before) => (before.answers === JSON.stringify(asked) ? merged(before, page) : before)),
+    const [limit, isWhole] = [Math.min(MOST_RUNS, reach), isAnew];
+    [reach, isAnew] = [FIRST_RUNS, false];
+    void readPage(asked, { limit }).then(
+      (page) => {
+        if (!isWhole && shown.current.runs.length > limit && !isContinued(shown.current, page)) return readAll();
+        setState((before) => (before.answers !== key ? before : isWhole ? { ...before, ...page, problem: undefined } : merged(before, page)));
+      },
       () => undefined, // the next event asks again
     );
   });
+  const readAll = (): void => {
+    [reach, isAnew] = [Math.max(FIRST_RUNS, shown.current.runs.length), true];
+    look();
+  };
   return listen((event) => {
-    if (event.kind === "run") setState((before) => told(before, event));
-    if (event.kind === "run" || event.kind === "reset") look();
+    if (event.kind === "reset") return readAll(); // whatever happened meanwhile was missed
+    if (event.kind === "connected") look(); // what happened between the first answer and now was told to nobody
+    if (event.kind !== "run") return;
+    // a row further down may match no more: the look has to reach it
+    reach = Math.max(reach, 1 + shown.current.runs.findIndex((run) => run.run_id === event.data["run_id"]));
+    setState((before) => told(before, event));
+    look();
   });
 }
 
@@ -104,9 +120,27 @@ function extended(before: Listing, page: RunsPage): Listing {
   return { ...before, runs: [...before.runs, ...page.runs.filter((run) => !known.has(run.run_id))], next: page.next, total: page.total };
 }
 
-/** Put a fresh first page in place of the old one, and keep what was read behind it. */
-function merged(before: Listing, page: RunsPage): Listing {
-  if (before.runs.length <= FIRST_RUNS) return { ...before, ...page, problem: undefined };
+/** Find the row that fresh rows end at; -1 where they leave one out that stood before it, or know none: something lies between. */
+function meeting(runs: readonly Run[], page: RunsPage): number {
   const fresh = new Set(page.runs.map((run) => run.run_id));
-  return { ...before, runs: [...page.runs, ...before.runs.filter((run) => !fresh.has(run.run_id))], total: page.total };
+  const places = new Map(runs.map((run, place) => [run.run_id, place]));
+  const last = page.runs.findLast((run) => places.has(run.run_id));
+  const place = last ? (places.get(last.run_id) ?? -1) : -1;
+  return runs.slice(0, place + 1).every((run) => fresh.has(run.run_id)) ? place : -1;
+}
+
+/** Tell whether what was read behind fresh rows still goes on from them: the two meet, and no run came or went further down. */
+function isContinued(before: Listing, page: RunsPage): boolean {
+  const known = new Set(before.runs.map((run) => run.run_id));
+  const come = page.runs.filter((run) => !known.has(run.run_id)).length;
+  return meeting(before.runs, page) >= 0 && page.total === before.total + come;
+}
+
+/** Put fresh rows in place of the old ones, and keep what was read behind them; where they do not meet, begin anew. */
+function merged(before: Listing, page: RunsPage): Listing {
+  const place = meeting(before.runs, page);
+  const fresh = new Set(page.runs.map((run) => run.run_id));
+  const behind = place < 0 ? [] : before.runs.slice(place + 1).filter((run) => !fresh.has(run.run_id));
+  if (behind.length === 0 || page.next === null) return { ...before, ...page, problem: undefined };
+  return { ...before, runs: [...page.runs, ...behind], total: page.total, problem: undefined };
 }

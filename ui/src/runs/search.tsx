@@ -70,7 +70,7 @@ export function Search({ q, fields }: { q: string; fields: Fields }) {
         id="search"
         ref={input}
         type="search"
-        list={undefined}
+        list={undefined} // a combobox of ours: the types ask for a word about the browser's own list
         role="combobox"
         aria-expanded={found.length > 0}
         aria-controls="search-offers"

@@ -59,14 +59,16 @@ export function Table(props: TableProps) {
 
 function NoMatch() {
   return (
-    <div class="no-match">
-      <p>No run matches.</p>
-      <p class="muted">
-        Words are looked for in commands and names; <code>status=failed</code>, <code>wall&gt;2h</code> or <code>tag.team=core</code> compare.
-      </p>
-      <button type="button" onClick={() => setQuery({ q: null })}>
-        All runs
-      </button>
+    <div class="no-match" role="row">
+      <div role="cell">
+        <p>No run matches.</p>
+        <p class="muted">
+          Words are looked for in commands and names; <code>status=failed</code>, <code>wall&gt;2h</code> or <code>tag.team=core</code> compare.
+        </p>
+        <button type="button" onClick={() => setQuery({ q: null })}>
+          All runs
+        </button>
+      </div>
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { query } from "../router.ts";
+import { copy, NOT_COPIED } from "../parts/bits.tsx";
 import { tell } from "../parts/overlays.tsx";
 import { Menu } from "./menu.tsx";
 
@@ -31,6 +32,11 @@ function isView(found: unknown): found is View {
 function keep(next: readonly View[]): void {
   views.value = next;
   localStorage.setItem(KEY, JSON.stringify(next));
+}
+
+async function copyLink(): Promise<void> {
+  const isDone = await copy(location.href);
+  tell({ text: isDone ? "The link to this view is copied" : `${NOT_COPIED}: take the link from the address bar` });
 }
 
 export function Views() {
@@ -69,10 +75,7 @@ export function Views() {
       </form>
       <button
         type="button"
-        onClick={() => {
-          void navigator.clipboard?.writeText(location.href);
-          tell({ text: "the link to this view is copied" });
-        }}
+        onClick={() => void copyLink()}
       >
         Copy link
       </button>
