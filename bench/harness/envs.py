@@ -18,6 +18,7 @@ ROOT = BENCH.parent
 ENVS = BENCH / ".envs"
 
 PINS: dict[str, tuple[str, ...]] = {
+    "aim": ("aim==3.29.1", "setuptools<81"),
     "con-duct": ("con-duct==0.23.0",),
     "mlflow": ("mlflow==3.17.2",),
     "procpath": (
