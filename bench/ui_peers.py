@@ -73,7 +73,8 @@ def _lines(selector: str, count: int) -> str:
 CHARTS = (
     "(() => { const seen = [...document.querySelectorAll('figure.chart')].filter((one) => {"
     " const box = one.getBoundingClientRect(); return box.top < innerHeight && box.bottom > 0; });"
-    " return seen.length > 0 && seen.every((one) => one.querySelector('.plot[data-until] canvas')); })()"
+    " return seen.every((one) => one.querySelector('canvas'))"
+    " && seen.some((one) => one.querySelector('[data-until]')); })()"
 )
 
 
