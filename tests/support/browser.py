@@ -39,6 +39,18 @@ def chromium() -> Iterator[Browser]:
             browser.close()
 
 
+@contextmanager
+def tab_of(browser: Browser, served: Served, *, width: int = 1440, height: int = 1000) -> "Iterator[Tab]":
+    """Open a tab, and hold it to saying nothing on its console and asking nobody else."""
+    with browser.new_context(viewport={"width": width, "height": height}) as context:
+        found = Tab(context.new_page(), served)
+        yield found
+        # what a test answers itself may still be asked for
+        found.page.unroute_all(behavior="ignoreErrors")
+        assert found.complaints == []
+        assert found.strangers == []
+
+
 class Tab:
     """A page, what it complained of, and whom it asked besides its server."""
 

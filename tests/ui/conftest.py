@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from support import commands, server
-from support.browser import Tab, chromium
+from support.browser import Tab, chromium, tab_of
 from support.server import Served
 
 TRAINING = """
@@ -63,12 +63,9 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def tab(browser: Browser, served: Served) -> Iterator[Tab]:
-    """Open a tab that has the token, and hold it to saying nothing on its console and asking nobody else."""
-    with browser.new_context(viewport={"width": 1440, "height": 1000}) as context:
-        found = Tab(context.new_page(), served)
+    """Open a tab on the server."""
+    with tab_of(browser, served) as found:
         yield found
-        assert found.complaints == []
-        assert found.strangers == []
 
 
 @pytest.fixture

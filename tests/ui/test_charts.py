@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from support import commands, recorder, server, watching
-from support.browser import Tab
+from support.browser import Tab, tab_of
 from support.server import Served
 
 AWAY_SECONDS = float(os.environ.get("JOBMETER_UI_AWAY_SECONDS", "5"))
@@ -65,11 +65,8 @@ def charted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def tab(browser: Browser, charted: Served) -> Iterator[Tab]:
-    with browser.new_context(viewport={"width": 1440, "height": 1600}) as context:
-        found = Tab(context.new_page(), charted)
+    with tab_of(browser, charted, height=1600) as found:
         yield found
-        assert found.complaints == []
-        assert found.strangers == []
 
 
 def opened(tab: Tab, query: str = "") -> Page:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from support import commands, server
-from support.browser import Tab
+from support.browser import Tab, tab_of
 from support.server import Served
 
 MIDDLE = 15_000
@@ -62,11 +62,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def tab(browser: Browser, written: Served) -> Iterator[Tab]:
-    with browser.new_context(viewport={"width": 1440, "height": 1000}) as context:
-        found = Tab(context.new_page(), written)
+    with tab_of(browser, written) as found:
         yield found
-        assert found.complaints == []
-        assert found.strangers == []
 
 
 def opened(tab: Tab) -> Locator:

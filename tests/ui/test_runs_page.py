@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from support import folders, server
-from support.browser import Tab
+from support.browser import Tab, tab_of
 from support.waiting import waiting
 
 MANY = 520
@@ -20,13 +20,8 @@ def long(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """Open a tab on a home of many runs."""
     home = tmp_path_factory.mktemp("long") / "home"
     folders.write_many(home, MANY)
-    with (
-        server.serving(home) as served,
-        browser.new_context(viewport={"width": 1440, "height": 900}) as context,
-    ):
-        tab = Tab(context.new_page(), served)
+    with server.serving(home) as served, tab_of(browser, served, height=900) as tab:
         yield tab
-        assert (tab.complaints, tab.strangers) == ([], [])
 
 
 def rows(page: Page) -> Locator:
