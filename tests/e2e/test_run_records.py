@@ -53,14 +53,16 @@ def test_the_series_of_a_counter_adds_up_to_its_total(own_cgroup: str, home: Hom
 
 
 def test_windows_follow_one_another_without_gaps(home: Home) -> None:
-    done = home.run("-q", "--sample-interval", "0.05", "--report-interval", "0.2", "sleep", "0.6")
+    done = home.run("-q", "--sample-interval", "0.25", "--report-interval", "0.5", "sleep", "4")
     spans = [line["clock"]["wait"] for line in usage(done.folder) if "wait" in line["clock"]]
     assert spans[0][0] == pytest.approx(done.run["clock"], abs=0.1)
     assert all(earlier[1] == later[0] for earlier, later in pairwise(spans))
     assert all(begin < end for begin, end in spans)
     assert done.run["samples"] == len(spans)
-    regular = [round((end - spans[0][0]) / 0.05, 1) for _, end in spans[6:-1]]
-    assert all(abs(moment - round(moment)) <= 0.3 for moment in regular), regular  # no drift
+    regular = [round((end - spans[0][0]) / 0.25, 1) for _, end in spans[6:-1]]
+    # no drift; when memory is short a sample may be taken in between, on a machine that stands still one is skipped
+    on_time = {round(moment) for moment in regular if abs(moment - round(moment)) <= 0.2}
+    assert len(on_time) >= 0.8 * (regular[-1] - regular[0]), regular
 
 
 def test_a_short_job_has_totals_and_no_samples(home: Home) -> None:
@@ -72,12 +74,12 @@ def test_a_short_job_has_totals_and_no_samples(home: Home) -> None:
 
 
 def test_the_time_to_move_into_the_cgroup_is_not_the_jobs(home: Home) -> None:
-    """The kernel takes up to 15 ms for it; strace makes it 400: the second write is the first move."""
-    trace = ["strace", "-o", "/dev/null", "-e", "trace=write", "-e", "inject=write:delay_exit=400000:when=2"]
+    """The kernel takes up to 15 ms for it; strace makes it 4 seconds: the second write is the first move."""
+    trace = ["strace", "-o", "/dev/null", "-e", "trace=write", "-e", "inject=write:delay_exit=4000000:when=2"]
     done = home.finish(home.start("-q", "true", before=trace))
     assert done.code == 0
     assert "own_cgroup" in done.run["provenance"]
-    assert done.run["wall_seconds"] < 0.3
+    assert done.run["wall_seconds"] < 3
 
 
 def test_the_start_is_on_disk_before_the_job_runs(home: Home) -> None:
