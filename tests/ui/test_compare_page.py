@@ -133,8 +133,15 @@ def test_time_over_steps_that_went_back_is_that_of_the_last_life(tab: Tab, tmp_p
 
 def test_a_quick_enter_adds_no_run_that_was_found_before(tab: Tab) -> None:
     twin = ids(tab, "twin")[0]
-    page = tab.open(f"/compare?runs={twin}")
+    held: list[Route] = []
+    tab.page.route(f"**/api/v1/runs/{twin}", lambda route: held.append(route), times=1)
+    with tab.page.expect_request(f"**/api/v1/runs/{twin}"):
+        page = tab.open(f"/compare?runs={twin}")
     page.get_by_label("Add a run").fill("name=other")
+    held[0].continue_()
+    expect(
+        page.get_by_role("link", name="twin")
+    ).to_be_visible()  # what is written stays though the run comes late
     expect(page.get_by_label("Runs to add").get_by_role("button")).to_have_count(1)
     page.get_by_label("Add a run").fill("name=otherwise")
     page.get_by_label("Add a run").press("Enter")

@@ -351,7 +351,7 @@ def test_the_page_is_printed_dark_on_white_without_its_buttons(shown: Shown) -> 
     page = shown("oom")
     page.emulate_media(media="print", color_scheme="dark")
     theme = "() => document.documentElement.dataset.theme"
-    assert page.evaluate(theme) == "dark"
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
     assert page.evaluate(theme) == "light"
     for name in ("Apply Recommended Settings", "Print", "Add"):

@@ -58,7 +58,7 @@ export function Chosen({ runs, shown }: { runs: readonly Run[]; shown: Shown }) 
   );
 }
 
-export function AddRun({ ids }: { ids: readonly string[] }) {
+function AddRun({ ids }: { ids: readonly string[] }) {
   const [text, setText] = useState("");
   const known = useFound(text);
   const found = text.trim() ? known.filter((run) => !ids.includes(run.run_id)) : [];

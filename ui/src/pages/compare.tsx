@@ -2,7 +2,7 @@
 import "../style/compare.css";
 import { useEffect, useState } from "preact/hooks";
 import { asProblem, get, type Problem } from "../api.ts";
-import { AddRun, Chosen } from "../compare/chosen.tsx";
+import { Chosen } from "../compare/chosen.tsx";
 import { Overlay } from "../compare/overlay.tsx";
 import { PhaseBars } from "../compare/phases.tsx";
 import { MOST_RUNS, shown, type Shown } from "../compare/state.ts";
@@ -68,7 +68,7 @@ function TooFew({ now, runs }: { now: Shown; runs: readonly Run[] }) {
       <p>
         Tick them among <a href="/">all runs</a> and press <kbd>c</kbd>, or look one up here:
       </p>
-      {runs.length > 0 ? <Chosen runs={runs} shown={now} /> : <AddRun ids={now.ids} />}
+      <Chosen runs={runs} shown={now} />
       <p>In a terminal:</p>
     </Empty>
   );
