@@ -25,7 +25,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from jobmeter.web import api_examples
+from jobmeter.web import api_bodies, api_examples
 from support import postgres, served_homes, server
 from support.server import Served
 
@@ -192,13 +192,13 @@ def test_every_example_is_as_its_schema_says(document: dict[str, Any]) -> None:
             name = operation["operationId"]
             for content, examples in (
                 (operation["responses"].get("200", {}).get("content", {}), api_examples.ANSWERS),
-                (operation.get("requestBody", {}).get("content", {}), api_examples.BODIES),
+                (operation.get("requestBody", {}).get("content", {}), api_bodies.BODIES),
             ):
                 if name in examples:
                     schema = content["application/json"]["schema"] | {"components": document["components"]}
                     jsonschema_rs.validate(schema, examples[name])
                     checked.add(name)
-    assert checked == {*api_examples.ANSWERS, *api_examples.BODIES}
+    assert checked == {*api_examples.ANSWERS, *api_bodies.BODIES}
 
 
 def test_every_route_has_a_name_and_a_sentence(document: dict[str, Any]) -> None:

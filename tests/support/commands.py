@@ -34,6 +34,14 @@ class Answer:
         return self.err.decode()
 
 
+def record_script(home: Path, script: Path, text: str, *options: str, code: int = 0) -> None:
+    """Write a script and record it with this interpreter, sampled often."""
+    script.write_text(text)
+    often = ("--sample-interval", "0.1s", "--report-interval", "0.1s")
+    done = jobmeter(home, "run", "-q", *often, *options, "--", sys.executable, str(script))
+    assert done.code == code, done
+
+
 def environment(home: Path, **more: str) -> dict[str, str]:
     """Make an environment in which runs and index are kept below `home`, in UTC."""
     dropped = ("NO_COLOR", "COLUMNS", "JOBMETER_HOME")

@@ -1,8 +1,6 @@
 """A real server with runs that were really recorded, and Debian's Chromium in front of it."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -35,22 +33,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Serve a home with three trainings and a failed job; tests of one file may add to it."""
     folder = tmp_path_factory.mktemp("ui")
     home = folder / "home"
-    training, failing = folder / "train.py", folder / "broken.py"
-    training.write_text(TRAINING)
-    failing.write_text(FAILING)
-    quick = ("--sample-interval", "0.1s", "--report-interval", "0.2s")
+    told = ("--project", "vision", "--tag", "team=core")
     for name in ("first", "second", "third"):
-        record(home, "--name", name, "--project", "vision", "--tag", "team=core", *quick, "--", str(training))
-    record(home, "--name", "broken", "--capture", "all", *quick, "--", str(failing))
+        commands.record_script(home, folder / "train.py", TRAINING, "--name", name, *told)
+    broken = ("--name", "broken", "--capture", "all")
+    commands.record_script(home, folder / "broken.py", FAILING, *broken, code=1)
     with server.serving(home) as found:
         yield found
-
-
-def record(home: Path, *arguments: str) -> None:
-    """Record a script with this interpreter."""
-    at = arguments.index("--")
-    done = commands.jobmeter(home, "run", "-q", *arguments[:at], "--", sys.executable, *arguments[at + 1 :])
-    assert done.code in (0, 1), done
 
 
 @pytest.fixture(scope="session")

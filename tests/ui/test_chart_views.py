@@ -1,7 +1,6 @@
 """Charts that are sent as a link, taken between two fingers, and honest about what nobody logged."""
 
 import re
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -49,13 +48,7 @@ DRAWN = """
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Serve a training whose loss was no number for a while."""
     folder = tmp_path_factory.mktemp("views")
-    script = folder / "train.py"
-    script.write_text(TRAINING)
-    done = commands.jobmeter(
-        folder / "home", "run", "-q", "--name", "logged", "--sample-interval", "0.1s",
-        "--report-interval", "0.1s", "--", sys.executable, str(script),
-    )  # fmt: skip
-    assert done.code == 0, done
+    commands.record_script(folder / "home", folder / "train.py", TRAINING, "--name", "logged")
     with server.serving(folder / "home") as found:
         yield found
 

@@ -1,7 +1,6 @@
 """A job's output on its page: every line can be reached and read, however short, long or many lines are."""
 
 import re
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -49,13 +48,8 @@ HELD_BACK = """
 def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Serve a job that wrote very many short lines, a very long one, and an error on both streams."""
     folder = tmp_path_factory.mktemp("output")
-    script = folder / "job.py"
-    script.write_text(JOB)
-    done = commands.jobmeter(
-        folder / "home", "run", "-q", "--name", "written", "--capture", "all", "--sample-interval", "0.1s",
-        "--report-interval", "0.1s", "--", sys.executable, str(script),
-    )  # fmt: skip
-    assert done.code == 1, done
+    named = ("--name", "written", "--capture", "all")
+    commands.record_script(folder / "home", folder / "job.py", JOB, *named, code=1)
     with server.serving(folder / "home") as found:
         yield found
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from litestar import Litestar
 
-from jobmeter.web import answering, api_examples, problems
+from jobmeter.web import answering, api_bodies, api_examples, problems
 
 Node = dict[str, Any]
 
@@ -76,7 +76,7 @@ def _complete(operation: Node, *, is_open: bool) -> None:
     example = api_examples.ANSWERS.get(operation.get("operationId", ""))
     if example is not None:
         responses["200"]["content"]["application/json"]["example"] = example
-    sent = api_examples.BODIES.get(operation.get("operationId", ""))
+    sent = api_bodies.BODIES.get(operation.get("operationId", ""))
     if sent is not None:
         operation["requestBody"]["content"]["application/json"]["example"] = sent
 

@@ -1,4 +1,4 @@
-"""Examples of what is sent and answered, for the OpenAPI document; a test holds each against its schema."""
+"""Examples of what is answered, for the OpenAPI document; a test holds each against its schema."""
 
 from typing import Any
 
@@ -29,21 +29,6 @@ _RUN = {
 }
 _VERDICT = {"cause": "completed", "sentence": "the job completed", "confidence": 0.99, "evidence": []}
 
-BODIES: dict[str, Any] = {
-    "addSilence": {
-        "where": "project=llm",
-        "seconds": 7200,
-        "rules": ["memory-high"],
-        "comment": "moving disks",
-    },
-    "applyAdvice": {"config": "train:\n  num_workers: 2\n", "format": "yaml", "only": ["num_workers"]},
-    "changeRun": {
-        "name": "baseline",
-        "tags": {"team": "vision", "draft": None},
-        "note": "the one to beat",
-        "notes": {"lr was 3e-5": "lr was 3e-4", "to be looked at": None},
-    },
-}
 ANSWERS: dict[str, Any] = {
     "applyAdvice": {
         "job_id": RUN_ID,
