@@ -181,6 +181,8 @@ def test_every_chart_lies_along_the_axis_that_is_chosen(tab: Tab, axis: str, nam
 
 def test_smoothing_leaves_the_raw_line_behind_and_the_numbers_as_they_are(tab: Tab) -> None:
     page = opened(tab)
+    chart(page, "lr").scroll_into_view_if_needed()
+    tab.settle()  # as fine as it gets
     before, numbers = ink(page, "lr"), csv_rows(page, "lr")
     page.get_by_label("Smoothing").fill("0.98")
     # the smoothed line lags behind, and the raw one is still there
