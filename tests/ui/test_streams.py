@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -102,6 +103,21 @@ def test_a_tab_that_nobody_looks_at_gives_its_connection_back(tab: Tab) -> None:
     with page.expect_request(STREAM.replace("*", "**")):
         page.evaluate(LOOKED_AT, "visible")
     expect(page.get_by_label("Notes and tags")).to_contain_text("while=away", timeout=15_000)
+
+
+def test_another_filter_and_another_page_keep_the_connection(tab: Tab) -> None:
+    asked: list[str] = []
+    tab.page.on("request", lambda request: asked.append(urlsplit(request.url).path))
+    page = tab.open()
+    expect(page.get_by_role("link", name="short")).to_be_visible()
+    page.get_by_label("Search or filter runs").fill("name=nothing")
+    expect(page.get_by_role("link", name="short")).to_have_count(0)
+    page.get_by_label("Search or filter runs").fill("name=short")
+    page.get_by_role("link", name="short").click()
+    expect(page.get_by_label("Notes and tags")).to_be_visible()
+    tab.settle()
+    assert asked.count("/api/v1/stream") == 1
+    assert asked.count("/api/v1/runs") == 4  # the first, once more when the stream was there, and one a filter
 
 
 def test_a_token_that_ends_while_the_page_is_open_is_asked_for(tab: Tab) -> None:

@@ -29,15 +29,20 @@ let lastId = "";
 /** Whether events went by that nobody listened to. */
 let isMissed = false;
 
+/** A page that asks another question listens again at once: it need not connect anew. */
+const LEAVE_MILLISECONDS = 1_000;
+let leaving: ReturnType<typeof setTimeout> | undefined;
+
 /** Be told of everything that happens; ends by the function that is given back. */
 export function listen(listener: Listener): () => void {
   if (isSaved()) return () => undefined;
   listeners.add(listener);
+  clearTimeout(leaving);
   if (!running) void follow();
   if (document.visibilityState === "hidden") restLater();
   return () => {
     listeners.delete(listener);
-    if (listeners.size === 0) stop();
+    if (listeners.size === 0) leaving = setTimeout(stop, LEAVE_MILLISECONDS);
   };
 }
 
