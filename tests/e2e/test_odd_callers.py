@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.recorder import Home
+from support.training import train
 
 JOBMETER = f"{sys.executable} -m jobmeter"
 
@@ -35,6 +36,21 @@ def test_a_number_nobody_can_hold_costs_that_number_only(number: str, home: Home
             check=False,
         )
         assert done.returncode == 0, done.stderr
+        assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("config", ["{'n': 10**400}", "{'batch_size': 10**400, 'a': {'b': [-10**400]}}"])
+def test_a_setting_nobody_can_hold_hides_no_run(config: str, home: Home) -> None:
+    home.run("-q", "true")
+    train(home, f"jobmeter.init(config={config}, name='odd').finish()")
+    for words in ("ls", "show last", "analyze last", "size last", "rm odd", "ls"):
+        done = subprocess.run(
+            [sys.executable, "-m", "jobmeter", *words.split()],
+            env=home.environ(),
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, (words, done.stderr)
         assert b"Traceback" not in done.stderr
 
 

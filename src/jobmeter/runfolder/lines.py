@@ -4,6 +4,7 @@ msgspec reads what the recorder writes. What it refuses but a person can still m
 are not UTF-8, lone surrogates, NaN) goes through the standard library, bytes kept by surrogateescape.
 """
 
+import re
 from datetime import UTC, datetime
 from itertools import repeat
 from typing import Annotated
@@ -65,7 +66,8 @@ _decode_object = msgspec.json.Decoder(dict[str, object]).decode
 def record(line: bytes) -> Record | None:
     """Decode any record; None if the line is not one."""
     try:
-        return _decode_object(line)
+        found = _decode_object(line)
+        return found if _HUGE.search(line) is None else mapping(_spelt(found))
     except (ValueError, RecursionError):
         return _odd_record(line)
 
@@ -74,10 +76,26 @@ def _odd_record(line: bytes) -> Record | None:
     import json
 
     try:
-        found = json.loads(line.decode("utf-8", "surrogateescape"))
+        found = _spelt(json.loads(line.decode("utf-8", "surrogateescape")))
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+_HUGE = re.compile(rb"\d{309}")
+
+
+def _spelt(value: object) -> object:
+    """Write whole numbers that no float is near as text: whatever calculates with one of them would end."""
+    match value:
+        case dict():
+            return {name: _spelt(one) for name, one in value.items()}
+        case list():
+            return [_spelt(one) for one in value]
+        case int() if not -_LARGEST <= value <= _LARGEST:
+            return str(value)
+        case _:
+            return value
 
 
 def moment(text: object) -> float | None:

@@ -30,6 +30,13 @@ HEAD = struct.Struct("<BBqqI")
 """Form, bytes a residual, first value, least residual, number of values."""
 
 
+def storable(value: Number) -> Number:
+    """Keep whole numbers of 64 bits whole: no kernel counts further. Beyond every float there is only the largest."""
+    if isinstance(value, float) or -_INT64 <= value < _INT64:
+        return value
+    return float(max(-sys.float_info.max, min(sys.float_info.max, value)))
+
+
 class Form(Enum):
     """What the residuals of a column are."""
 

@@ -23,7 +23,7 @@ from jobmeter.model.query import (
     Total,
     Word,
 )
-from jobmeter.stores import documents
+from jobmeter.stores import codec, documents
 
 TEXTS = (
     "cause",
@@ -65,7 +65,6 @@ NUMBERS = (
 LONGEST_LETTERS = 500
 """Of a text that is a column, the command aside: an ordered index takes no longer ones. The run itself has it whole."""
 _SHORT = frozenset(TEXTS) - {"command"}
-_INT64 = 2**63
 
 
 class Row(NamedTuple):
@@ -109,7 +108,7 @@ def _tidy(value: object) -> object:
         case float():
             return value if math.isfinite(value) else None
         case int():
-            return value if -_INT64 <= value < _INT64 else float(value)
+            return codec.storable(value)
         case list():
             return [_tidy(one) for one in value]
         case _:

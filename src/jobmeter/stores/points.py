@@ -19,7 +19,6 @@ JOB = ""
 INSTANCES = "*"
 BLOCK_WINDOWS = {JOB: 600, INSTANCES: 300}
 LEAST_CHUNK_WINDOWS = 64
-_INT64 = 2**63
 EVERYTHING = (-math.inf, math.inf)
 """All moments."""
 
@@ -122,10 +121,10 @@ class PointWriter:
             t1=times.t1,
             n=len(column.values),
             measured=found.n,
-            low=_storable(found.low),
-            high=_storable(found.high),
-            total=_storable(found.total),
-            last=_storable(found.last),
+            low=codec.storable(found.low),
+            high=codec.storable(found.high),
+            total=codec.storable(found.total),
+            last=codec.storable(found.last),
             times=times.place,
             spans=None if spans is None else spans.place,
             blob=self._packer.encode(column.values),
@@ -148,10 +147,6 @@ class _Axis(NamedTuple):
     place: int
     t0: float
     t1: float
-
-
-def _storable(value: codec.Number) -> codec.Number:
-    return value if isinstance(value, float) or -_INT64 <= value < _INT64 else float(value)
 
 
 _Axes = tuple[int | columns.Places, ...]

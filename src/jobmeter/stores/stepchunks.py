@@ -237,18 +237,14 @@ def _chunk(
         metric=metric,
         n=found.n,
         finite=found.finite,
-        low=_storable(found.low),
-        high=_storable(found.high),
-        first=_storable(found.first),
-        last=_storable(found.last),
+        low=codec.storable(found.low),
+        high=codec.storable(found.high),
+        first=codec.storable(found.first),
+        last=codec.storable(found.last),
         places=None if column.rows is None else encode(column.rows),
         blob=encode(column.values),
         figures=figures.pack_parts(steps, column),
     )
-
-
-def _storable(value: Number) -> Number:
-    return value if isinstance(value, float) or -_INT64 <= value < _INT64 else float(value)
 
 
 @dataclass(slots=True)

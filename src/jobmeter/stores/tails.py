@@ -10,7 +10,7 @@ import msgspec
 
 from jobmeter.model.view import Window
 from jobmeter.stores import documents
-from jobmeter.stores.codec import DamagedBlobError, Number
+from jobmeter.stores.codec import DamagedBlobError, Number, storable
 
 _LARGEST = 2**63
 _NUMBERS = frozenset((int, float))
@@ -87,9 +87,9 @@ def _tame(packed: Packed) -> Packed:
 
 
 def _whole(values: list[Number]) -> list[Number]:
-    """Keep whole numbers of 64 bits whole; no kernel counts further."""
+    """Keep whole numbers of 64 bits whole; asked here, for there are very many."""
     return [
-        value if isinstance(value, float) or -_LARGEST <= value < _LARGEST else float(value)
+        value if isinstance(value, float) or -_LARGEST <= value < _LARGEST else storable(value)
         for value in values
     ]
 

@@ -164,3 +164,10 @@ def test_an_event_may_name_its_rank() -> None:
     event = lines.event(b'{"timestamp":"2026-11-15T09:50:02Z","type":"x","rank":3}')
     assert event is not None
     assert event.rank == 3
+
+
+def test_whole_numbers_beyond_every_float_are_told_as_text() -> None:
+    digits = b"1" + b"0" * 400
+    found = lines.record(b'{"n":' + digits + b',"deep":{"list":[-' + digits + b",7,1.5]}}")
+    assert found == {"n": digits.decode(), "deep": {"list": ["-" + digits.decode(), 7, 1.5]}}
+    assert lines.record(b'{"n":NaN,"huge":' + digits + b"}") is not None
