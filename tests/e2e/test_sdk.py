@@ -127,6 +127,18 @@ def test_a_context_manager_ends_the_run(home: Home) -> None:
     assert whole_lines(done.folder / "events.sdk.jsonl")[0]["details"]["text"] == "out"
 
 
+def test_an_exception_that_leaves_a_with_block_is_told_once_and_of_nothing_else(home: Home) -> None:
+    done = train(home, "with jobmeter.init() as run:\n    run.log({'loss': 1})\n    1 / 0\n", code=1)
+    assert "jobmeter" not in done.err.replace("jobmeter.init()", "")
+    assert len(told(done.folder, "exception", "events.sdk.jsonl")) == 1
+
+
+def test_names_are_taken_whatever_they_are(home: Home) -> None:
+    done = train(home, "jobmeter.init(project=5, name=b'x', job_id=7).finish()")
+    assert (done.code, done.err) == (0, "")
+    assert (done.run["project"], done.run["name"], done.run["job_id"]) == ("5", "x", "7")
+
+
 def test_the_job_of_jobmeter_run_is_joined(home: Home) -> None:
     done = home.run("-q", "--name", "nightly", *script(EXACT))
     assert done.code == 0

@@ -69,3 +69,47 @@ def test_the_work_of_the_children_is_the_runs(how: str, home: Home) -> None:
     assert truth["cpu"] > 4.9
     assert found["cpu_seconds"]["value"] == pytest.approx(truth["cpu"], rel=0.05)
     assert found["memory_peak_bytes"]["value"] == pytest.approx(truth["pss"], rel=0.05)
+
+
+SHORT = """
+import json, os, subprocess, sys, time
+from pathlib import Path
+
+older = subprocess.Popen([sys.executable, "-c", '''
+import sys, time
+while time.process_time() < 0.5: pass
+print("burnt", flush=True)
+sys.stdin.read()
+'''], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+older.stdout.readline()
+subprocess.run([sys.executable, "-S", "-c", "import time\\nwhile time.process_time() < 0.3: pass"])
+run = jobmeter.init()
+begun = time.process_time()
+Path("written").write_bytes(bytes(20 << 20))
+while time.process_time() - begun < 0.1: run.log({"loss": 1.0})
+used = time.process_time() - begun
+run.finish()
+older.stdin.close()
+older.wait()
+print(json.dumps({"cpu": used, "folder": str(run.folder)}))
+"""
+
+
+def test_a_run_that_ends_before_its_recorder_is_there_is_counted_from_its_begin(
+    home: Home, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        script(SHORT),
+        env=home.environ(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    truth = json.loads(done.stdout)
+    found = headline(Path(truth["folder"]))
+    # neither what was reaped before nor what an older child had used; finishing costs the process a little itself
+    assert found["cpu_seconds"]["value"] == pytest.approx(truth["cpu"], rel=0.05, abs=0.02)
+    assert found["io_write_bytes"]["value"] >= 20 << 20

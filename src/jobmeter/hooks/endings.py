@@ -68,7 +68,7 @@ class Endings:
     ) -> None:
         run = self._active()
         self._error = error
-        if run is not None and not isinstance(error, KeyboardInterrupt):
+        if run is not None and not run.finished and not isinstance(error, KeyboardInterrupt):
             run.exception(error)
         self._excepthook(kind, error, trace)
 

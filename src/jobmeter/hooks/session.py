@@ -96,12 +96,12 @@ class _Asked:
         resume: str | None,
         job_id: str | None,
     ) -> None:
-        self.named = named
+        self.named = {key: _worded(value) for key, value in named.items()}
         self.config = config
         self.tags = tags
         self.folder = folder
         self.resume = resume
-        self.job_id = job_id
+        self.job_id = _worded(job_id)
 
 
 def _mode(given: str | None, complaints: Complaints) -> str:
@@ -263,6 +263,11 @@ def _introduce(run: Run, asked: _Asked, options: settings.Options, earlier: "Ear
         **provenance.gather(),
     }
     run.introduce({key: value for key, value in told.items() if value is not None})
+
+
+def _worded(given: object) -> str | None:
+    """Take a name as text, whatever it was given as: a number, a path, bytes."""
+    return None if given is None else os.fsdecode(given) if isinstance(given, bytes) else str(given)
 
 
 def _text(value: object) -> str | None:

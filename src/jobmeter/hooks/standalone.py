@@ -96,11 +96,13 @@ def _code(exit_code: int | None) -> str:
 def begin(folder: "RunFolder", options: "Options") -> None:
     """Write the `start` record: the run exists from here on, whatever becomes of its recorder."""
     from jobmeter.probes.paths import Paths
-    from jobmeter.recording import setup
+    from jobmeter.recording import earlier, setup
     from jobmeter.recording.clock import SystemClock
 
     record = setup.start_record(options, list(sys.orig_argv), folder, SystemClock(), Paths())
     record["attached"] = True
+    if account := earlier.written_down():
+        record["earlier"] = account
     if not folder.run.append(record):
         raise RecordError("the disk is full", hint="the training goes on; nothing of it is kept")
     folder.close()

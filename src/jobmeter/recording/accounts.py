@@ -32,7 +32,7 @@ class Accounts:
         chosen = {
             m.key: m for m in module.MEASUREMENTS if outlives(m) and (wanted is None or m.key in wanted)
         }
-        summary = Summary(chosen, _from_zero)
+        summary = Summary(chosen, lambda definition: starts_at_zero(definition, job))
         source = module.attach(job, frozenset(chosen))
         try:
             readings = list(source.read())
@@ -53,14 +53,13 @@ def outlives(definition: Measurement) -> bool:
     return definition.kind is not Kind.GAUGE or not definition.summary or definition.key == "cgroup_mem_file"
 
 
-def _from_zero(definition: Measurement) -> bool:
-    return starts_at_zero(definition, ours=True)
-
-
-def starts_at_zero(definition: Measurement, *, ours: bool) -> bool:
+def starts_at_zero(definition: Measurement, job: "Job") -> bool:
     """Whether a counter counted nothing before the job began; if not, its first reading is only a baseline."""
-    if not ours:
-        return False
+    if not job.ours:
+        before = job.earlier
+        return before is not None and (
+            definition.key == "wait_cputime" or (definition.tool == "wait" and before.io is not None)
+        )
     if definition.scope is Scope.PROCESS or definition.tool in ("wait", "proc"):
         return True
     return definition.tool == "cgroup" and not definition.key.startswith("cgroup_outer_")

@@ -1,8 +1,8 @@
 """Record a job that already runs. It is not ours: nothing of it is changed, captured or signalled.
 
-What it used before is unknown here and left out: counters begin at the first look. CPU time is that of the
-process, of its living descendants and of those they reaped; the last moment before its end is seen only while
-nobody has reaped it, or where the SDK inside it says that it is about to end.
+What it used before is left out: counters begin at the first look, or where the SDK inside it wrote down what it had
+used when the run began. CPU time is that of the process, of its living descendants and of those they reaped; the last
+moment before its end is seen only while nobody has reaped it, or where the SDK inside it says that it is about to end.
 """
 
 import _signal
@@ -12,7 +12,7 @@ import select
 from jobmeter.errors import JobmeterError
 from jobmeter.probes import procfs
 from jobmeter.probes.paths import Paths
-from jobmeter.recording import capture, setup, target
+from jobmeter.recording import capture, earlier, setup, target
 from jobmeter.recording.clock import SystemClock, Timing
 from jobmeter.recording.job import Job
 from jobmeter.recording.outcome import Outcome
@@ -24,6 +24,7 @@ from jobmeter.runfolder import writer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobmeter.config.options import Options
+    from jobmeter.recording.earlier import Earlier
 
 _DETACHING = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT)
 
@@ -60,7 +61,7 @@ def serve(options: "Options", asker: target.Target, path: str, told: target.Told
     began = start.get("clock")
     if isinstance(began, float | int):
         timing.began = began  # the run began when it was asked for, before we were there
-    return _record(plan, asker, timing, inbox, told)
+    return _record(plan, asker, timing, inbox, told, earlier.read(start, asker.pid))
 
 
 def _begun(folder: writer.RunFolder) -> dict[str, object]:
@@ -85,13 +86,20 @@ def _timing(options: "Options", clock: SystemClock) -> Timing:
 
 
 def _record(
-    plan: setup.Plan, watched: target.Target, timing: Timing, inbox: Inbox, told: target.Told | None
+    plan: setup.Plan,
+    watched: target.Target,
+    timing: Timing,
+    inbox: Inbox,
+    told: target.Told | None,
+    before: "Earlier | None" = None,
 ) -> Outcome:
     plan.no_own_cgroup = "attached to a running job: it stays where it is"
     outputs = capture.Plan()
     outputs.uncaptured = ["stdout", "stderr"]
     setup.follow(plan)
-    recorder = Recorder(plan, Job(watched.pid, plan.paths, ours=False), outputs, timing)
+    job = Job(watched.pid, plan.paths, ours=False)
+    job.earlier = before
+    recorder = Recorder(plan, job, outputs, timing)
     recorder.begin_sampling()
     detached = _watch(recorder, watched, timing, inbox, told)
     if detached:

@@ -2,7 +2,7 @@
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from jobmeter.collectors import Process
 
@@ -30,12 +30,11 @@ class Attribution:
         self._cpu_ns: dict[str, int] = {}
         self._named: dict[str, str] = {}
 
-    def begin(self, processes: "Iterable[Process]") -> None:
-        """Count from here on: what they used before was not recorded."""
+    def begin(self, processes: "Iterable[Process]", used_before_ns: "Callable[[Process], int]") -> None:
+        """Leave out what processes used before the run."""
         for process in processes:
+            self._cpu_ns[process.instance] = used_before_ns(process)
             self._take(process)
-        for share in self.shares.values():
-            share.cpu_ns = 0
 
     def update(self, processes: "Iterable[Process]") -> None:
         """Take in what moved since the last sample."""

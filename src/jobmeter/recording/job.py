@@ -9,9 +9,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jobmeter import collectors
     from jobmeter.collectors import Helper
     from jobmeter.probes.cgroupfs import OwnCgroup
     from jobmeter.probes.paths import Paths
+    from jobmeter.recording.earlier import Earlier
     from jobmeter.recording.processes import Process, ProcessTable
 
 
@@ -38,6 +40,7 @@ class Job:
         "_io",
         "_reaped",
         "_thread_io",
+        "earlier",
         "gpus",
         "group",
         "idle",
@@ -67,6 +70,8 @@ class Job:
         self.own_cgroup = own_cgroup
         self.task_clock_fd = task_clock_fd
         self.recorder_rss_bytes = recorder_rss_bytes
+        self.earlier: Earlier | None = None
+        """What was used before the run began; None where that is nothing, or not known."""
         self.gpus = "job"
         self.table: ProcessTable | None = None
         self.idle = False
@@ -124,7 +129,19 @@ class Job:
     def cpu_ns(self) -> int:
         """CPU time of the whole job so far."""
         reaped = self._reaped_ns() if self.ours else 0
-        return reaped if self.table is None else max(reaped, self.table.cpu_ns)
+        total = reaped if self.table is None else max(reaped, self.table.cpu_ns)
+        return total if self.earlier is None else max(0, total - self.earlier.account_ns)
+
+    def set_apart_earlier(self) -> None:
+        """Look at what runs when the first sample is taken: some of it may be older than the run."""
+        if self.earlier is None:
+            return
+        for process in self.processes.values():
+            self.earlier.add(process)
+
+    def used_before_ns(self, process: "collectors.Process") -> int:
+        """Say what a process had used itself when counting began."""
+        return process.cpu_ns if self.earlier is None else self.earlier.clock_ns(process)
 
     def looked_at(self, now: float) -> float:
         """Say of which moment that is; an idle job stands as it does now."""
@@ -167,6 +184,8 @@ class Job:
         if live is None and reaped is None:
             return None
         total = [one + other for one, other in zip(live or _NO_IO, reaped or _NO_IO, strict=True)]
+        if self.earlier is not None and self.earlier.io is not None:
+            total = [all_ - before for all_, before in zip(total, self.earlier.io, strict=True)]
         # an account on its way from a child to its parent may be missing for a moment: the total never falls
         self._io = [max(before, now) for before, now in zip(self._io, total, strict=True)]
         return self._io

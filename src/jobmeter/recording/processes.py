@@ -79,9 +79,7 @@ class Process:
         self.rss_bytes = stat[6] * procfs.PAGE
         self.vsz_bytes = stat[7]
         self.cpu_ns = clock_ns
-        # user and system ticks it reaped are each cut to whole ticks: on average half a tick each is missing
-        reaped_ticks = stat[3]
-        self.account_ns = clock_ns + ((reaped_ticks + 1) * procfs.TICK_NS if reaped_ticks else 0)
+        self.account_ns = procfs.account_ns(clock_ns, stat[3])
 
 
 class ProcessTable:

@@ -96,7 +96,7 @@ class Sampler:
         self._looked_at = timing.began
 
     def _starts_at_zero(self, definition: Measurement) -> bool:
-        return accounts.starts_at_zero(definition, ours=self._job.ours)
+        return accounts.starts_at_zero(definition, self._job)
 
     def sample(self, *, final: bool = False) -> None:
         """Read all sources once and write what they said."""
@@ -107,7 +107,8 @@ class Sampler:
         if not self._job.processes and not final:
             return  # everything ended between two looks: an empty sample says nothing
         if not self.samples and not self._job.ours:
-            self.attribution.begin(self._job.processes.values())
+            self._job.set_apart_earlier()
+            self.attribution.begin(self._job.processes.values(), self._job.used_before_ns)
         self.attribution.update(self._job.processes.values())
         due = [name for name in self._sources if reporting or self._is_due(name, now)]
         again = None if due or self._job_window.samples else self._still

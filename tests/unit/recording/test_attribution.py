@@ -70,7 +70,8 @@ def test_the_twenty_largest_are_told_largest_first() -> None:
 
 def test_what_a_job_used_before_it_was_attached_to_is_not_counted() -> None:
     attribution = Attribution()
-    attribution.begin([Seen("1@1", "python", 7_000_000_000, 500)])  # type: ignore[list-item]  # as above
+    seen = [Seen("1@1", "python", 7_000_000_000, 500)]
+    attribution.begin(seen, lambda process: process.cpu_ns)  # type: ignore[arg-type]  # as above
     attribution.update([Seen("1@1", "python", 7_250_000_000, 400), Seen("2@9", "python", 50_000_000)])  # type: ignore[list-item]  # as above
     assert attribution.records() == [
         {"command": "python", "cpu_seconds": 0.3, "peak_rss_bytes": 500, "processes": 2}
