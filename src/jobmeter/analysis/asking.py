@@ -12,7 +12,7 @@ from jobmeter.analysis.case import Case
 from jobmeter.analysis.configs import Asked
 from jobmeter.analysis.sizing import cores, resources
 from jobmeter.analysis.sizing.facts import RunFacts
-from jobmeter.model import sizing
+from jobmeter.model import sizing, units
 from jobmeter.model.report import Cause
 from jobmeter.model.run import LIVE, Run, Status
 from jobmeter.model.view import RunView
@@ -43,7 +43,7 @@ def _facts(
 ) -> RunFacts:
     memory, cpu = (run.headline.get(name) for name in ("memory_peak_bytes", "cpu_seconds"))
     wall = run.wall_seconds if run.wall_seconds is not None and 0 < run.wall_seconds < _ABSURD else None
-    mean = cpu.value / wall if cpu is not None and wall and 0 <= cpu.value < _ABSURD else None
+    mean = units.mean_cores(cpu.value, wall) if cpu is not None and 0 <= cpu.value < _ABSURD else None
     return RunFacts(
         ended_well=run.status is Status.COMPLETED,
         ran_out_of=ran_out_of,

@@ -10,6 +10,7 @@ from math import isfinite
 import numpy as np
 
 from jobmeter.analysis.series import Curve, Floats
+from jobmeter.model import units
 from jobmeter.model.run import Run
 from jobmeter.model.view import RunView, Series
 
@@ -77,7 +78,7 @@ def number(run: Run, *keys: str) -> float | None:
 def used_cores(run: Run) -> float | None:
     """Say how many cores the job used in the mean; None where nobody counted, or it took no time."""
     cpu = run.headline.get("cpu_seconds")
-    return cpu.value / run.wall_seconds if cpu is not None and run.wall_seconds else None
+    return None if cpu is None else units.mean_cores(cpu.value, run.wall_seconds)
 
 
 def limit_source(run: Run, limit: str) -> str | None:

@@ -45,6 +45,28 @@ def format_seconds(seconds: float) -> str:
     return _long_span(round(seconds))
 
 
+def mean_cores(cpu_seconds: float, wall_seconds: float | None) -> float | None:
+    """Say how many cores were used in the mean; None of what took too short a time for one.
+
+    Starting a job costs the kernel about a millisecond of CPU time: one as short as that would seem to use several.
+    """
+    return (
+        cpu_seconds / wall_seconds
+        if wall_seconds is not None and wall_seconds >= _LEAST_WALL_SECONDS
+        else None
+    )
+
+
+_LEAST_WALL_SECONDS = 0.01
+
+
+def format_cores(cores: float) -> str:
+    """Write a number of cores."""
+    if 0 < cores < 0.005:
+        return "<0.01"
+    return f"{cores:.2f}" if cores != int(cores) else f"{cores:.0f}"
+
+
 def format_percent(percent: float) -> str:
     """Render a percentage in two digits; what is nearly nothing is `<0.1 %`, not `0 %`."""
     if not _is_finite(percent):

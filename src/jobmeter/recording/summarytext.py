@@ -152,13 +152,14 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 def _cpu_row(cpu: "Record", context: "Record", wall: float) -> list[Row]:
-    from jobmeter.model.units import format_seconds
+    from jobmeter.model.units import format_cores, format_seconds, mean_cores
 
     if not cpu:
         return []
     value = _float(cpu["value"])
     allowed = _mapping(context.get("limits")).get("cpus")
-    cores = f", {value / wall:.2f} cores" if wall > 0 else ""
+    mean = mean_cores(value, wall)
+    cores = "" if mean is None else f", {format_cores(mean)} cores"
     of = f" of {allowed:g}" if isinstance(allowed, int | float) and cores else ""
     return [Row("CPU", f"{format_seconds(value)}{cores}{of}", _source(cpu))]
 

@@ -6,7 +6,7 @@ A field the run does not have is absent from `of_run`, never 0 and never empty.
 from collections.abc import Mapping
 from enum import Enum
 
-from jobmeter.model import metrics, query
+from jobmeter.model import metrics, query, units
 from jobmeter.model.measurement import TOOLS
 from jobmeter.model.query import Field
 from jobmeter.model.run import Run
@@ -204,8 +204,8 @@ def _headlines(run: Run) -> dict[str, object]:
         field: run.headline[name].value for field, name in HEADLINES.items() if name in run.headline
     }
     cpu = run.headline.get("cpu_seconds")
-    if cpu is not None and run.wall_seconds:
-        known["cores"] = cpu.value / run.wall_seconds
+    if cpu is not None and (cores := units.mean_cores(cpu.value, run.wall_seconds)) is not None:
+        known["cores"] = cores
     return known
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from jobmeter.analysis.sizing import cores
 from jobmeter.analysis.sizing.facts import RunFacts
+from jobmeter.model import units
 from jobmeter.model.measurement import GPU_TOOLS
 from jobmeter.model.run import LIVE, Run, Status
 from jobmeter.model.sizing import Resource
@@ -167,7 +168,7 @@ def _number(value: object) -> float | None:
 
 def _mean_cores(run: Run) -> float | None:
     used = run.headline.get("cpu_seconds")
-    return used.value / run.wall_seconds if used is not None and run.wall_seconds else None
+    return None if used is None else units.mean_cores(used.value, run.wall_seconds)
 
 
 def _cores_over_time(store: Store, run: Run) -> float | None:

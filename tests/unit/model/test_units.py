@@ -142,3 +142,10 @@ def test_what_a_training_logged_has_four_digits(value: float, shown: str) -> Non
 def test_an_amount_is_written_in_the_unit_it_names() -> None:
     amounts = [units.format_amount(2048, unit) for unit in ("bytes", "seconds", "")]
     assert amounts == ["2 KiB", "34 min 08 s", "2,048"]
+
+
+def test_cores_are_a_mean_over_a_time_that_has_one() -> None:
+    assert units.mean_cores(3.0, 1.5) == 2.0
+    assert units.mean_cores(0.00286, 0.00112) is None
+    assert units.mean_cores(1.0, None) is None
+    assert [units.format_cores(cores) for cores in (0.0, 0.004, 0.25, 2.0)] == ["0", "<0.01", "0.25", "2"]

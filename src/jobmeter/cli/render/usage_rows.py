@@ -27,19 +27,14 @@ def _cpu(run: Run) -> Iterator[Row]:
     if cpu is None:
         return
     body = number(cpu, units.format_seconds)
-    if run.wall_seconds:
-        cores = cpu.value / run.wall_seconds
-        body += f" = {_cores(cores)} cores"
+    cores = units.mean_cores(cpu.value, run.wall_seconds)
+    if cores is not None:
+        body += f" = {units.format_cores(cores)} cores"
         if run.limits.cpus:
-            body += f" of {_cores(run.limits.cpus)}, {units.format_percent(100 * cores / run.limits.cpus)}"
+            share = units.format_percent(100 * cores / run.limits.cpus)
+            body += f" of {units.format_cores(run.limits.cpus)}, {share}"
     yield Row("CPU", body, source(cpu))
     yield from _bounds(cpu, units.format_seconds)
-
-
-def _cores(cores: float) -> str:
-    if 0 < cores < 0.005:
-        return "<0.01"
-    return f"{cores:.2f}" if cores != int(cores) else f"{cores:.0f}"
 
 
 def _bounds(headline: Headline, write: Callable[[float], str]) -> Iterator[Row]:
