@@ -253,8 +253,9 @@ def test_many_threads_and_two_servers_append_every_byte_once(tmp_path: Path) -> 
         except GapError as error:
             failures.append(str(error.files))
         except RefusedError as refused:
-            assert refused.status == 503
-            return False
+            if refused.status == 503:
+                return False
+            failures.append(str(refused))
         return True
 
     threads = [threading.Thread(target=send, args=(receivers[number % 2],)) for number in range(6)]
