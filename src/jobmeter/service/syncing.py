@@ -258,7 +258,8 @@ def _open_marker(folder: Path) -> int:
         return os.open(path, flags)
     except FileNotFoundError:
         lifecycle.make_private(folder)
-    if any(name != sync.MARKER for name in os.listdir(folder)):
+    # asked in this order: another server that made the folder just now made the marker before anything else
+    if os.listdir(folder) and not path.exists():
         raise RefusedError(
             403, "the run was recorded on the server itself", hint="it need not be pushed: the server has it"
         )

@@ -244,19 +244,10 @@ def test_many_threads_and_two_servers_append_every_byte_once(tmp_path: Path) -> 
     def send(receiver: Receiver) -> None:
         for number, line in enumerate(lines):
             request = body(("usage.jsonl", len(before[number]), before[number], line))
-            while not taken(receiver, request):
-                continue  # it was told to come back, as on a machine that is busy
-
-    def taken(receiver: Receiver, request: bytes) -> bool:
-        try:
-            receiver.receive(RUN_ID, request, ME)
-        except GapError as error:
-            failures.append(str(error.files))
-        except RefusedError as refused:
-            if refused.status == 503:
-                return False
-            failures.append(str(refused))
-        return True
+            try:
+                receiver.receive(RUN_ID, request, ME)
+            except (GapError, RefusedError) as error:
+                failures.append(str(error))
 
     threads = [threading.Thread(target=send, args=(receivers[number % 2],)) for number in range(6)]
     for thread in threads:
