@@ -42,6 +42,8 @@ def _how(run: Run) -> str:
         return ended.sentence
     if facts.is_text(run):
         return "the output just ends"
+    if facts.is_recorded(run) and not run.command:
+        return "nothing of the run could be written: the disk was full, or its recorder was killed at once"
     if facts.is_recorded(run):
         return "the recorder vanished before the job ended"
     state = facts.accounted_state(run)
