@@ -76,7 +76,8 @@ if __name__ == "__main__":
 def test_a_worker_that_is_killed(home: Home) -> None:
     said = provoke(home, *TRAINED, WORKER)
     assert said.cause == "worker_killed"
-    assert "killed" in said.sentence
+    assert "was killed by SIGKILL; nothing here ran short of memory (peak " in said.sentence
+    assert [one["rule"] for one in said.report["recommendations"]] == ["dead_worker"]
 
 
 def test_a_pool_whose_worker_is_killed(home: Home) -> None:
@@ -136,6 +137,7 @@ def test_a_job_that_is_told_to_end(home: Home) -> None:
     assert said.finished.code == 143
     assert said.cause == "killed_signal"
     assert "SIGTERM" in said.sentence
+    assert said.action("sent_signal").startswith("Find what sent SIGTERM: ")
     assert said.alarming == []
 
 
@@ -180,19 +182,41 @@ def test_a_module_that_is_not_installed(home: Home) -> None:
 
 
 def test_a_name_that_a_module_does_not_have(home: Home) -> None:
-    assert provoke(home, *TRAINED, "from json import nothing_of_the_kind").cause == "import_error"
+    said = provoke(home, *TRAINED, "from json import nothing_of_the_kind")
+    assert (said.cause, said.sentence) == ("import_error", "json has no nothing_of_the_kind to import")
+    assert said.action("import_name").startswith(
+        "json has no nothing_of_the_kind: correct the name in the import"
+    )
 
 
 @pytest.mark.parametrize(
-    "script",
+    ("script", "words", "action"),
     [
-        "from ruamel.yaml import YAML; YAML(typ='safe').load('lr: [1e-3\\nbatch: 4')",
-        "import argparse; argparse.ArgumentParser().parse_args(['--learning-rate', '1'])",
+        (
+            "from ruamel.yaml import YAML; YAML(typ='safe').load('lr: [1e-3\\nbatch: 4')",
+            "while parsing a flow sequence, line 1, column 5: expected ',' or ']', but got ':' at line 2, column 6",
+            "Correct line 1, column 5 to line 2, column 6 of the config: expected ',' or ']', but got ':'",
+        ),
+        (
+            "import argparse; argparse.ArgumentParser().parse_args(['--learning-rate', '1'])",
+            "unrecognized arguments: --learning-rate 1",
+            "Take --learning-rate 1 out, or correct its name: --help of the program lists what it takes",
+        ),
     ],
     ids=["yaml", "argparse"],
 )
-def test_a_setting_that_is_refused(home: Home, script: str) -> None:
-    assert provoke(home, *TRAINED, script).cause == "config_error"
+def test_a_setting_that_is_refused(home: Home, script: str, words: str, action: str) -> None:
+    said = provoke(home, *TRAINED, script)
+    assert (said.cause, said.sentence) == ("config_error", f"the job refused its settings: {words}")
+    assert said.action("refused_setting") == action
+
+
+def test_an_exception_of_the_jobs_own(home: Home, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("import random\n\ndef load():\n    return random.sample([], 3)\n\nload()\n")
+    said = provoke(home, *TRAINED[:1], str(script))
+    assert said.cause == "exception"
+    assert said.action("exception_place").startswith(f"Look at {script}:4 in load: ValueError: Sample larger")
 
 
 def test_no_descriptor_left(home: Home) -> None:
@@ -200,6 +224,7 @@ def test_no_descriptor_left(home: Home) -> None:
     said = provoke(home, "sh", "-c", f'ulimit -n 256; exec {sys.executable} -S -c "$0"', script)
     assert said.cause == "resource_limit"
     assert "as many files open as it may" in said.sentence
+    assert said.action("open_files").startswith("Raise ulimit -n 256 to 65536 in the job's own command")
 
 
 STORM = """

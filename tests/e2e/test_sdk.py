@@ -289,3 +289,27 @@ def test_what_is_written_is_strict_json(home: Home) -> None:
     assert steps(done.folder)[0]["metrics"] == {"null": 1.0, "\u00e9\\ud800": 2.0, 'quote"': 3, "5": 4.0}
     assert told(done.folder, "init")[0]["config"] == {"odd": "NaN", "name\\ud800": "\\ud800"}
     assert json.loads((done.folder / "events.sdk.jsonl").read_text())["details"]["x"] == "Infinity"
+
+
+@pytest.mark.parametrize(
+    ("line", "cause", "sentence"),
+    [
+        ("raise ValueError('bad value')", "exception", "the job failed: ValueError: bad value"),
+        (
+            "import nothing_of_the_kind",
+            "import_error",
+            "there is no nothing_of_the_kind, or not the right one",
+        ),
+        ("raise MemoryError('Unable to allocate 5 TiB')", "oom_host", "the job asked for 5 TiB at once"),
+    ],
+)
+def test_why_a_training_of_its_own_failed_is_known_without_its_output(
+    line: str, cause: str, sentence: str, home: Home
+) -> None:
+    done = train(home, f"jobmeter.init()\n{line}", code=1)
+    assert done.run["type"] == "end"
+    words = [*JOBMETER, "analyze", "last", "--json"]
+    said = json.loads(subprocess.run(words, env=home.environ(), capture_output=True, check=True).stdout)
+    assert said["verdict"]["cause"] == cause
+    assert said["verdict"]["sentence"].startswith(sentence)
+    assert said["verdict"]["evidence"][0]["source"] == "event exception"

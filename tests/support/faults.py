@@ -43,6 +43,11 @@ class Said:
         """The detectors that warn of something."""
         return [one["detector"] for one in self.report["findings"] if one["severity"] != "info"]
 
+    def action(self, rule: str) -> str:
+        """Give what the only advice of a rule asks for."""
+        (found,) = [one for one in self.report["recommendations"] if one["rule"] == rule]
+        return str(found["action"])
+
     def finding(self, detector: str) -> dict[str, Any]:
         """Give the only finding of a detector."""
         (found,) = [one for one in self.report["findings"] if one["detector"] == detector]

@@ -74,17 +74,23 @@ def light(store: Store, known: Facts) -> RunView:
 
 def whole(store: Store, known: Facts) -> RunView:
     """Show a run as analysis needs it."""
+    from jobmeter.service import told_exceptions
+
     run = known.run
     keys = [key for key, definition in run.definitions.items() if _is_told(definition)]
     found = store.series(run.run_id, keys, counters=runs.counters_of(run)) if keys else []
     series = {(one.key, one.instance): one for one in found}
     plain = light(store, known)
+    printed = _errors(known)
+    told = told_exceptions.errors(plain.events, printed, is_alone=(run.world_size or 1) == 1)
     return dataclasses.replace(
         plain,
         series=series,
         events=_with_events_beside(store, (*plain.events, *_scheduler(run)), known.beside),
         steps=_steps(store, run),
-        log_errors=with_memory(_errors(known), memory_of(series)),
+        log_errors=with_memory(
+            sorted((*printed, *told), key=lambda error: error.timestamp or 0.0), memory_of(series)
+        ),
         ranks=rank_facts.gather(store, run, known.beside),
     )
 

@@ -19,6 +19,7 @@ PARTS = (
     "service/analysis_view.py",
     "service/history.py",
     "service/log_errors.py",
+    "service/told_exceptions.py",
 )
 """Under the package: what findings, advice, verdicts and log errors are made by."""
 

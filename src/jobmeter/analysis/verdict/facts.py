@@ -9,6 +9,9 @@ from jobmeter.model.view import Event, RunView
 
 _LONGEST_QUOTE = 300
 _FEW = 3
+_FAR = 0.5
+_ELSEWHERE = frozenset(("docker", "kubectl", "mpiexec", "mpirun", "nerdctl", "podman", "ray", "srun", "ssh"))
+"""Commands whose processes may be counted by another cgroup than that of the job."""
 _SHELL_BASE = 128
 _OWN = "jobmeter"
 _OUT_OF_MEMORY = "OUT_OF_MEMORY"
@@ -150,6 +153,34 @@ def memory_words(view: RunView) -> str:
     return f" with {format_bytes(limit)} for the job to use" if limit is not None else ""
 
 
+def has_room(view: RunView) -> bool:
+    """Tell whether the job was seen to come nowhere near the memory it may use."""
+    peak, limit = peak_bytes(view), view.run.limits.memory_bytes
+    return peak is not None and limit is not None and peak < _FAR * limit
+
+
+def spare_memory(view: RunView) -> tuple[str, tuple[Evidence, ...]] | None:
+    """Say that memory cannot be why a process was killed; None where it may be, or was not measured.
+
+    The kernel counts whom it kills for want of memory: its count was read and is 0, and the job came nowhere near what
+    it may use. What runs in a container or on another machine is counted there, and not here.
+    """
+    if any(word.rpartition("/")[2] in _ELSEWHERE for word in view.run.command):
+        return None
+    counters = [(key, number(view, key)) for key in ("cgroup_oom_kill", "cgroup_outer_oom_kill")]
+    counted = [(key, count) for key, count in counters if count is not None]
+    peak, limit = peak_bytes(view), view.run.limits.memory_bytes
+    if not counted or any(count for _, count in counted) or next(events(view, "oom_kill"), None):
+        return None
+    if peak is None or limit is None or not has_room(view):
+        return None
+    held = f"{format_bytes(peak)} of {format_bytes(limit)}"
+    return f"nothing here ran short of memory (peak {held}, no OOM kill counted)", (
+        Evidence(sentence="the kernel counted no kill for want of memory", source=counted[0][0], value=0),
+        Evidence(sentence=f"the job held {held}", source="memory_peak_bytes", value=int(peak)),
+    )
+
+
 def quoted(error: LogError, sentence: str) -> Evidence:
     """Quote the job's own output."""
     return Evidence(
@@ -157,14 +188,25 @@ def quoted(error: LogError, sentence: str) -> Evidence:
         source=error.stream or "log",
         timestamp=error.timestamp,
         rank=error.ranks[0] if error.ranks else None,
-        quote=first_line(error),
+        quote=whole(error),
         offset=error.offset,
     )
 
 
 def first_line(error: LogError) -> str:
-    """Give as much of the message as fits a line or two."""
-    line = error.message.split("\n")[0].strip()
+    """Give as much of the message's first line as fits a line or two; one that only announces has the next one too."""
+    lines = [line.strip() for line in error.message.split("\n")]
+    return shortened(" ".join(lines[:2] if lines[0].endswith(":") else lines[:1]))
+
+
+def whole(error: LogError) -> str:
+    """Give all lines of the message in one, as much as fits."""
+    return shortened(" ".join(line.strip() for line in error.message.split("\n")))
+
+
+def shortened(line: str) -> str:
+    """Cut what is longer than a line or two."""
+    line = line.strip()
     return line if len(line) <= _LONGEST_QUOTE else f"{line[: _LONGEST_QUOTE - 1]}…"
 
 

@@ -1,7 +1,7 @@
 """Something the job needs is not installed."""
 
-from jobmeter.analysis.verdict import facts, story
-from jobmeter.model.report import Cause, Verdict
+from jobmeter.analysis.verdict import facts, names, story
+from jobmeter.model.report import Cause, LogError, Verdict
 from jobmeter.model.view import RunView
 
 _SAID_BY_STATUS = {
@@ -18,15 +18,23 @@ def judge(view: RunView) -> Verdict | None:
         return _by_status(view)
     if error.signature != "import_error" or not facts.went_wrong(view):
         return None
-    missing = error.fields.get("missing")
-    sentence = f"there is no {missing}, or not the right one" if missing else facts.first_line(error)
     return facts.verdict(
         Cause.IMPORT_ERROR,
-        f"{sentence}{facts.on_ranks(error)}",
+        f"{_sentence(error)}{facts.on_ranks(error)}",
         0.95,
         facts.quoted(error, "the job says so"),
         *facts.endings(view.run),
     )
+
+
+def _sentence(error: LogError) -> str:
+    named = names.read(error.message)
+    if named is not None and named.is_circular:
+        return f"{named.module} has no {named.name} yet: most likely modules import one another"
+    if named is not None:
+        return f"{named.module} has no {named.name} to import"
+    missing = error.fields.get("missing")
+    return f"there is no {missing}, or not the right one" if missing else facts.first_line(error)
 
 
 def _by_status(view: RunView) -> Verdict | None:

@@ -48,7 +48,7 @@ _BARE = re.compile(
 )
 """An exception whose traceback a tool did not print, or somebody cut off."""
 _JSON = re.compile(r"JSONDecodeError")
-_IN_CONFIG = re.compile(r"conf(?:ig)?|settings|\.json|argpars", re.IGNORECASE)
+_IN_CONFIG = re.compile(r"conf(?:ig)?|settings|\.json\b|argpars", re.IGNORECASE)
 
 
 def read(passage: Passage) -> Sign | None:

@@ -32,6 +32,8 @@ class Said:
     timestamp: float | None
     rank: int | None
     traceback: str | None = None
+    more: tuple[str, ...] = ()
+    """Further lines of the message: they are told, not compared."""
 
 
 @dataclass(slots=True)
@@ -83,6 +85,7 @@ class Fold:
                 timestamp=kept.said.timestamp,
                 rank=kept.said.rank,
                 traceback=said.traceback,
+                more=said.more,
             )
         _merge(kept, sign, said)
         return key
@@ -138,7 +141,7 @@ def _error(kept: _Kept) -> LogError:
     return LogError(
         level=kept.level,
         type=kept.sign.type,
-        message=kept.sign.message[:LONGEST_MESSAGE].strip(),
+        message="\n".join((kept.sign.message[:LONGEST_MESSAGE].strip(), *kept.said.more)),
         signature=kept.signature,
         fields=kept.fields,
         timestamp=kept.said.timestamp,

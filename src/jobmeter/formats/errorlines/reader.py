@@ -148,9 +148,8 @@ class Reader:
         traceback = self._open.pop(rank)
         if not traceback.links:
             return  # cut off before it said what happened
-        found = [self._exception(link, traceback) for link in traceback.ordered]
-        known = next((one for one in found if one[0] not in (None, "exception")), found[0])
-        name, sign = known
+        found = [(*self._exception(link, traceback), link) for link in traceback.ordered]
+        name, sign, link = next((one for one in found if one[0] not in (None, "exception")), found[0])
         if sign is None:
             return
         said = Said(
@@ -159,6 +158,8 @@ class Reader:
             timestamp=self._arrived_at(traceback.start),
             rank=rank,
             traceback=traceback.text,
+            # a reader that wants more of the message than its first line has put it together itself
+            more=link.told if sign.message == link.text else (),
         )
         self._add(name, sign, said)
 

@@ -28,6 +28,14 @@ _MOST_BLANKS = 2
 _MOST_LINES = 400
 _LONGEST_LINE = 4_000
 _MOST_CONTINUED = 12
+_MOST_TOLD = 5
+_LONGEST_TOLD = 500
+_EXPLAINED = re.compile(r"[ \t]+(?:in \".*\", line \d+, column \d+|\S.*[\[(]type=[\w.]+)")
+"""What stands below a line of YAML's complaints (where) and of pydantic's (why): so that line is one of the message."""
+_QUOTED = re.compile(r"\s+in \".*\", line \d+, column \d+:\s*$")
+"""YAML shows the line it speaks of below, with a caret under the place."""
+_NOT_TOLD = re.compile(r"\s*(?:[=\-]*|\^.*|[|+].*|For further information visit .*|.*\d%\|.*)")
+"""Rules, carets, frames of groups, addresses, bars: lines below an exception that say nothing of it."""
 _WIDE = 120
 _INTERNAL = frozenset(
     ("KeyError", "AttributeError", "StopIteration", "IndexError", "queue.Empty", "_queue.Empty")
@@ -44,11 +52,33 @@ class Link:
     following: str
     """What came after it, in case the message went on there."""
     continued: int = 0
+    more: list[str] = field(default_factory=list)
+    """The further lines of its message, as far as they say something."""
+    _is_quoting: bool = False
 
     @property
     def text(self) -> str:
         """Write it as Python does."""
         return f"{self.type}: {self.message}" if self.message else self.type
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Give the further lines; the last one announces nothing."""
+        if not self.more or not _QUOTED.match(self.more[-1]):
+            return tuple(self.more)
+        return (*self.more[:-1], self.more[-1].rstrip(": "))
+
+    def tell(self, line: str) -> None:
+        """Take in a further line of the message, unless it only shows what another one speaks of."""
+        is_quoted, self._is_quoting = self._is_quoting, _QUOTED.match(line) is not None
+        if is_quoted:
+            # the line, and then the caret
+            self._is_quoting = line.lstrip()[:1] != "^"
+            return
+        told = len(self.text) + sum(map(len, self.more))
+        has_room = len(self.more) < _MOST_TOLD and told + len(line) <= _LONGEST_TOLD
+        if has_room and not _NOT_TOLD.fullmatch(line):
+            self.more.append(line.rstrip())
 
 
 @dataclass(slots=True)
@@ -73,7 +103,11 @@ class Traceback:
         self, line: str, at: int, following: Callable[[], str], *, is_record: Callable[[], bool]
     ) -> bool:
         """Take the next line in; False where it does not belong here and the traceback is over."""
-        taken = self._body(line, following) if self._in_body else self._after(line, is_record=is_record)
+        taken = (
+            self._body(line, following)
+            if self._in_body
+            else self._after(line, following, is_record=is_record)
+        )
         if taken:
             self.last_seen = at
         return taken
@@ -110,7 +144,7 @@ class Traceback:
             self.links.append(link)
         self._in_body, self._blanks, self._original, self._chains, self._noise = False, 0, False, False, 0
 
-    def _after(self, line: str, *, is_record: Callable[[], bool]) -> bool:
+    def _after(self, line: str, following: Callable[[], str], *, is_record: Callable[[], bool]) -> bool:
         if _ORIGINAL in line:
             self._keep(line)
             self._in_body = self._original = True
@@ -127,7 +161,7 @@ class Traceback:
             self._is_context = self._is_context or chained["context"] is not None
             self._chains = True
             return True
-        return not is_record() and self._continues(line)
+        return not is_record() and self._continues(line, following)
 
     def _go_on(self) -> bool:
         self._keep("")
@@ -135,17 +169,17 @@ class Traceback:
         self._in_body = True
         return True
 
-    def _continues(self, line: str) -> bool:
+    def _continues(self, line: str, following: Callable[[], str]) -> bool:
         """Take in a line of a message that has several."""
         link = self.links[-1]
-        goes_on = (
-            line[:1] in " \t=-"
-            or not link.message
-            or link.message.endswith(":")
-            or len(link.message) >= _WIDE
-        )
-        if self._blanks or not goes_on or link.continued >= _MOST_CONTINUED:
+        if self._blanks or link.continued >= _MOST_CONTINUED:
             return False
+        is_part = line[:1] in " \t" or bool(_EXPLAINED.match(following()))
+        announced = link.message.endswith(":")
+        if not (is_part or line[:1] in "=-" or announced or not link.message or len(link.message) >= _WIDE):
+            return False
+        if is_part or (announced and not link.continued):
+            link.tell(line)
         link.continued += 1
         self._keep(line)
         return True

@@ -110,7 +110,7 @@ def test_open_files_are_allowed_and_shared_in_other_ways() -> None:
     descriptors = error("resource_limit", limit="open_files")
     config = {"config": {"num_workers": 4}}
     advice = only("open_files", failed(Cause.RESOURCE_LIMIT, descriptors, context=config))
-    assert (advice.config_path, advice.recommended_value) == ("ulimit -n", 65536)
+    assert advice.action.startswith("Run ulimit -n 65536 before the job")
     assert "set_sharing_strategy" in advice.action
     assert "sharing" not in only("open_files", failed(Cause.RESOURCE_LIMIT, descriptors)).action
     assert (

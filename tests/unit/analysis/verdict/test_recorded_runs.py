@@ -6,7 +6,7 @@ import pytest
 
 from jobmeter.analysis.verdict import court
 from jobmeter.model.report import Cause, LogError
-from jobmeter.model.run import Provenance, Status
+from jobmeter.model.run import Headline, Limits, Provenance, Status
 from support.ranks import Life, job, waiting
 from support.verdicts import decide, event, told
 
@@ -96,7 +96,7 @@ def test_a_worker_is_told_with_its_signal() -> None:
         return decide(errors=(told("worker_killed", fields=fields),)).sentence
 
     assert worker(pid=7, signal="Killed") == (
-        "a worker process (pid 7) was killed (Killed), most likely for want of memory, which nothing here proves"
+        "a worker process (pid 7) was killed by SIGKILL, most likely for want of memory, which nothing here proves"
     )
     assert worker(shared_memory=1, signal="Bus error") == (
         "a worker process was killed (Bus error): the shared memory in /dev/shm was used up"
@@ -169,12 +169,28 @@ def test_limits_of_the_system_are_told_by_signal_or_by_words() -> None:
     assert decide(errors=(told("resource_limit"),)).sentence == "the job reached a limit of the system"
 
 
+def held(value: int) -> Headline:
+    return Headline(value=value, low=value, high=value, keys=("cgroup_mem_peak",), exact=True)
+
+
 def test_refused_memory_is_told_with_its_size() -> None:
     assert (
         decide(errors=(told("cpu_oom", fields={"tried_bytes": MIB}),)).sentence
         == "the host refused 1 MiB to the job"
     )
     assert decide(errors=(told("cpu_oom"),)).sentence == "the host refused more memory to the job"
+    little = {"limits": Limits(memory_bytes=1024 * MIB), "headline": {"memory_peak_bytes": held(300 * MIB)}}
+    assert decide(errors=(told("cpu_oom"),), **little).sentence == (
+        "more memory was refused to the job at 300 MiB of the 1 GiB the job may use: most of that was left, "
+        "so a limit of its own (ulimit -v) is likely"
+    )
+    assert decide(errors=(told("cpu_oom", fields={"tried_bytes": 2048 * MIB}),), **little).sentence == (
+        "the job asked for 2 GiB at once, more than the 1 GiB it may use"
+    )
+    much = {**little, "headline": {"memory_peak_bytes": held(900 * MIB)}}
+    assert decide(errors=(told("cpu_oom"),), **much).sentence == (
+        "the host refused more memory to the job at 900 MiB of the 1 GiB the job may use"
+    )
     assert "Java heap space" in decide(errors=(told("cpu_oom", fields={"heap": "Java heap space"}),)).sentence
 
 

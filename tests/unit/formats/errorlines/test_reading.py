@@ -29,9 +29,95 @@ def only(text: str | bytes, **more: float) -> LogError:
 def test_a_traceback_is_kept_whole() -> None:
     text = traceback("ValueError: bad\n  second line of the message")
     found = only(f"before\n{text}after\n")
-    assert (found.type, found.message, found.signature) == ("ValueError", "ValueError: bad", "exception")
+    message = "ValueError: bad\n  second line of the message"
+    assert (found.type, found.message, found.signature) == ("ValueError", message, "exception")
     assert found.traceback == text.rstrip("\n")
     assert found.offset == len("before\n")
+
+
+MARKED = """\
+ruamel.yaml.parser.ParserError: while parsing a flow sequence
+  in "<unicode string>", line 1, column 5:
+    lr: [1e-3
+        ^ (line: 1)
+expected ',' or ']', but got ':'
+  in "<unicode string>", line 2, column 6:
+    batch: 4
+         ^ (line: 2)"""
+VALIDATED = """\
+pydantic_core._pydantic_core.ValidationError: 2 validation errors for Settings
+lr
+  Input should be a valid number [type=float_parsing, input_value='a', input_type=str]
+    For further information visit https://errors.pydantic.dev/2.10/v/float_parsing
+batch
+  Field required [type=missing, input_value={}, input_type=dict]"""
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            MARKED,
+            [
+                "ruamel.yaml.parser.ParserError: while parsing a flow sequence",
+                '  in "<unicode string>", line 1, column 5:',
+                "expected ',' or ']', but got ':'",
+                '  in "<unicode string>", line 2, column 6',
+            ],
+        ),
+        (
+            VALIDATED,
+            [
+                "pydantic_core._pydantic_core.ValidationError: 2 validation errors for Settings",
+                "lr",
+                "  Input should be a valid number [type=float_parsing, input_value='a', input_type=str]",
+                "batch",
+                "  Field required [type=missing, input_value={}, input_type=dict]",
+            ],
+        ),
+        (
+            'RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s): "a".',
+            ["RuntimeError: Error(s) in loading state_dict for Net:", '\tMissing key(s): "a".'],
+        ),
+        ("ValueError: these:\nfirst\nsecond", ["ValueError: these:", "first"]),
+        ("ValueError: x\n====\n  3%|#   | 3/100 [00:01<00:09]", ["ValueError: x"]),
+    ],
+    ids=["yaml", "pydantic", "torch", "announced", "bars"],
+)
+def test_a_message_of_several_lines_has_those_that_say_something(said: str, told: list[str]) -> None:
+    found = only(f"{traceback(said)}\nafter\n")
+    assert found.message.split("\n") == told
+    assert found.traceback is not None
+    assert found.traceback.endswith(said)
+
+
+def test_a_message_without_end_is_bounded() -> None:
+    many = only(traceback("ValueError: bad" + "\n  one more" * 12))
+    assert many.message.count("\n") == 5
+    wide = only(traceback("ValueError: bad\n  " + "x" * 400 + "\n  " + "y" * 400))
+    assert len(wide.message) < 500
+
+
+@pytest.mark.parametrize("next_line", ["2025-01-01 12:00:00,5 INFO epoch 2", "", "the next job begins"])
+def test_a_message_ends_where_another_line_begins(next_line: str) -> None:
+    text = traceback(f"ValueError: bad\n  of this\n{next_line}\n  of that")
+    assert read(text)[0].message == "ValueError: bad\n  of this"
+
+
+def test_ranks_that_say_the_same_in_several_lines_are_one_error() -> None:
+    text = "".join(traceback(MARKED, prefix=f"[rank{rank}]: ") for rank in range(4))
+    found = only(text)
+    assert (found.count, found.ranks, found.offset) == (4, (0, 1, 2, 3), 0)
+    assert found.message.endswith("line 2, column 6")
+
+
+@pytest.mark.parametrize(
+    ("file", "signature"),
+    [("load_config.py", "config_error"), ("run.json", "config_error"), ("client.py", "exception")],
+)
+def test_json_that_is_no_config_is_no_refused_setting(file: str, signature: str) -> None:
+    text = traceback("json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)")
+    assert only(text.replace("train.py", file)).signature == signature
 
 
 def test_of_a_chain_the_first_exception_is_the_cause() -> None:
