@@ -40,6 +40,26 @@ def search(page: Page) -> Locator:
     return page.get_by_label("Search or filter runs")
 
 
+def counted(page: Page) -> tuple[int, int]:
+    """Read of how many runs the list says why they ended, and of how many that nobody looked."""
+    causes = page.get_by_label("Narrow down").get_by_label("why it ended")
+    text = causes.inner_text()
+    known = re.findall(r"^\w+\s+(\d+)$", text, re.MULTILINE)
+    left = re.findall(r"(\d+) not looked at yet", text)
+    return sum(map(int, known)), sum(map(int, left))
+
+
+def test_runs_that_nobody_looked_at_are_counted_until_they_came_in_sight(long: Tab) -> None:
+    page = long.open("/?q=status%3Dfailed%20and%20name%3Dlint")
+    left = page.get_by_text("not looked at yet")
+    expect(left).to_be_visible()
+    total = rows(page).count()
+    assert total > 5
+    assert sum(counted(page)) == total
+    expect(left).to_have_count(0)
+    assert counted(page) == (total, 0)
+
+
 def test_only_rows_in_sight_exist_and_the_last_is_reached_page_by_page(long: Tab) -> None:
     cursors: list[str] = []
     long.page.on("request", lambda request: cursors.append(request.url) if "cursor=" in request.url else None)
@@ -76,6 +96,13 @@ def test_keys_walk_pick_and_open(long: Tab) -> None:
     expect(page.get_by_role("toolbar")).to_have_count(0)
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/jobs/2026"))
+
+
+def test_moments_have_seconds(long: Tab) -> None:
+    page = long.open("/?columns=name,started&sort=started")
+    cell = rows(page).first.get_by_role("cell").nth(2).locator("span")
+    expect(cell).to_have_text(re.compile(r"^(\d\d-\d\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d \d\d:\d\d)$"))
+    expect(cell).to_have_attribute("title", re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$"))
 
 
 def test_the_list_is_saved_whole(long: Tab, tmp_path: Path) -> None:
@@ -294,6 +321,10 @@ def test_axe_finds_nothing_serious_with_everything_open(tab: Tab, scheme: str) -
 def test_on_a_telephone_all_of_it_is_within_reach(tab: Tab) -> None:
     tab.page.set_viewport_size({"width": 390, "height": 844})
     page = tab.open()
+    health = rows(page).get_by_text("good", exact=True).first
+    box = health.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 380
     page.get_by_label(f"pick {tab.run_id('first')}").check()
     page.get_by_role("button", name="Narrow down").click()
     page.get_by_role("button", name="failed 1").click()

@@ -117,7 +117,9 @@ def test_another_filter_and_another_page_keep_the_connection(tab: Tab) -> None:
     expect(page.get_by_label("Notes and tags")).to_be_visible()
     tab.settle()
     assert asked.count("/api/v1/stream") == 1
-    assert asked.count("/api/v1/runs") == 4  # the first, once more when the stream was there, and one a filter
+    assert (
+        asked.count("/api/v1/runs") == 4
+    )  # the first, once more when the stream was there, and one a filter
 
 
 def test_a_token_that_ends_while_the_page_is_open_is_asked_for(tab: Tab) -> None:

@@ -60,8 +60,9 @@ function App() {
         <button type="button" class="quiet" onClick={() => (open.value = "help")} title="keys" aria-label="Keys">
           ?
         </button>
-        <button type="button" class="quiet theme" onClick={cycle} title="light, dark, or as the system says">
-          {choice.value}
+        <button type="button" class="quiet" onClick={cycle} title="light, dark, or as the system says" aria-label={`Theme: ${choice.value}`}>
+          <span aria-hidden="true">◐</span>
+          <span class="keyed"> {choice.value}</span>
         </button>
       </header>
       <main id="main" tabIndex={-1}>

@@ -30,7 +30,7 @@ export function options(latest: Latest, drawn: readonly Drawn[], places: Columns
     height: given.height ?? HEIGHT,
     series: seriesOf(drawn, places),
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, rightPadding, 0, 0],
     scales: {
       x: { time: given.axis === "wall" },
       y: { distr: given.isLog ? 3 : 1, range: (_plot, low, high) => yRange(latest.current, low, high) },
@@ -39,7 +39,7 @@ export function options(latest: Latest, drawn: readonly Drawn[], places: Columns
       { ...axis, ...xAxis(given) },
       {
         ...axis,
-        size: 70,
+        size: yAxisSize,
         ...(given.isBytes && !given.isLog ? { incrs: POWERS } : {}),
         values: (_plot, ticks) => ticks.map((tick) => (tick === null ? "" : latest.current.show(tick))),
       },
@@ -51,6 +51,35 @@ export function options(latest: Latest, drawn: readonly Drawn[], places: Columns
       draw: [(plot) => overlay(plot, latest.current)],
     },
   };
+}
+
+const LEAST_AXIS_PIXELS = 70;
+const LEAST_PADDING_PIXELS = 8;
+
+/** What uPlot keeps of an axis beside what it was given. */
+type Laid = uPlot.Axis & { font?: [string, number]; _values?: (string | null)[] | null; _size?: number };
+
+/** The widest label of an axis in pixels of the page. */
+function labelPixels(plot: uPlot, axis: Laid, values: readonly (string | null)[] | null | undefined): number {
+  const { ctx: context } = plot;
+  context.save();
+  if (axis.font) context.font = axis.font[0];
+  const widths = (values ?? []).flatMap((label) => String(label ?? "").split("\n")).map((line) => context.measureText(line).width);
+  context.restore();
+  return Math.max(0, ...widths) / devicePixelRatio;
+}
+
+/** As wide as its labels are, and in most charts the same: they stand under one another. */
+function yAxisSize(plot: uPlot, values: (string | null)[] | null, place: number, cycle: number): number {
+  const axis = plot.axes[place] as Laid;
+  if (cycle > 1) return axis._size ?? LEAST_AXIS_PIXELS;
+  return Math.max(LEAST_AXIS_PIXELS, Math.ceil(labelPixels(plot, axis, values) + (axis.ticks?.size ?? 0) + (axis.gap ?? 0) + 2));
+}
+
+/** Room for half of the last label, which may stand under the right edge. */
+function rightPadding(plot: uPlot): number {
+  const axis = plot.axes[0] as Laid;
+  return Math.max(LEAST_PADDING_PIXELS, Math.ceil(labelPixels(plot, axis, axis._values) / 2) + 1);
 }
 
 function seriesOf(drawn: readonly Drawn[], places: Columns["places"]): uPlot.Series[] {

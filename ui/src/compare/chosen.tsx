@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { StatusBadge } from "../parts/bits.tsx";
 import { useFound } from "../parts/lookup.ts";
-import { nameOf } from "../parts/run_columns.tsx";
+import { nameOf, wholeNameOf } from "../parts/run_columns.tsx";
 import type { Run } from "../types.ts";
 import { namesOf } from "./names.ts";
 import { MOST_RUNS, setRuns, toggleHidden, type Shown } from "./state.ts";
@@ -18,7 +18,7 @@ export function Chosen({ runs, shown }: { runs: readonly Run[]; shown: Shown }) 
         return (
           <li key={run.run_id} class={isHidden ? "panel is-hidden" : "panel"}>
             <Dot place={place} />
-            <a href={`/jobs/${encodeURIComponent(run.run_id)}`} title={name}>
+            <a href={`/jobs/${encodeURIComponent(run.run_id)}`} title={wholeNameOf(run)}>
               {name}
             </a>
             <StatusBadge status={run.status} />

@@ -51,6 +51,7 @@ export function Overlay({ runs, shown }: { runs: readonly Run[]; shown: Shown })
           <Chart
             key={`${shown.axis} ${panel.title}`}
             {...panel}
+            badge={panel.without && <NoData names={panel.without} />}
             axis={shown.axis === "step" ? "step" : "relative"}
             axisName={shown.axis === "step" ? "step" : "seconds"}
             showX={showX}
@@ -62,6 +63,16 @@ export function Overlay({ runs, shown }: { runs: readonly Run[]; shown: Shown })
       </div>
       {matching.length === 0 && <p class="muted">{charts.length ? "No chart has such a title." : "These runs have no line in common to draw."}</p>}
     </section>
+  );
+}
+
+/** Who has no line in a chart. */
+function NoData({ names }: { names: readonly string[] }) {
+  const text = `no data: ${names.join(", ")}`;
+  return (
+    <span class="no-data muted" title={text}>
+      {text}
+    </span>
   );
 }
 
@@ -173,8 +184,13 @@ function within({ known = [-Infinity, Infinity] }: Scale, moment: number): numbe
   return Math.min(known[1], Math.max(known[0], moment));
 }
 
+interface Laid extends Panel {
+  /** The names of runs that are not hidden and have none of it. */
+  without?: string[];
+}
+
 /** One chart a title, of every run that is not hidden one line: the same measurement of all, where they have one in common. */
-function laid(found: readonly Read[], shown: Shown): Panel[] {
+function laid(found: readonly Read[], shown: Shown): Laid[] {
   const all = found.map((one) => of(one, shown.axis));
   const names = namesOf(found.map((one) => one.run));
   const titles = [...new Set(all.flat().map((panel) => panel.title))];
@@ -191,7 +207,8 @@ function laid(found: readonly Read[], shown: Shown): Panel[] {
       return line ? [{ ...line, label, hue: place, ...(place >= HUES ? { isDashed: true } : {}) }] : [];
     });
     const sample = having[0]?.panel;
-    return sample && lines.length > 0 ? [{ ...sample, lines }] : [];
+    const without = found.flatMap(({ run }, place) => (shown.hidden.has(run.run_id) || having.some((one) => one.place === place) ? [] : (names[place] ?? "")));
+    return sample && lines.length > 0 ? [{ ...sample, lines, ...(without.length ? { without } : {}) }] : [];
   });
 }
 

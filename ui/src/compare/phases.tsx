@@ -1,5 +1,6 @@
 // The phases of every run as bars: how long each lasted, and at which level.
 import * as format from "../format.ts";
+import { wholeNameOf } from "../parts/run_columns.tsx";
 import type { Compared, Run } from "../types.ts";
 import { namesOf } from "./names.ts";
 import { Dot } from "./table.tsx";
@@ -30,7 +31,7 @@ function Resource({ phases, runs }: { phases: Phases; runs: readonly Run[] }) {
         if (!run) return null;
         return (
           <div class="phase-row" key={run.run_id}>
-            <span class="phase-name" title={names[place]}>
+            <span class="phase-name" title={wholeNameOf(run)}>
               <Dot place={place} /> {names[place]}
             </span>
             <ol class="phase-bar">

@@ -4,7 +4,9 @@ import * as format from "../format.ts";
 import { setQuery } from "../router.ts";
 import { colour } from "../theme.ts";
 import type { Compared, Run } from "../types.ts";
-import { namesOf } from "./names.ts";
+import { wholeNameOf, written } from "../parts/run_columns.tsx";
+import { Endings, useEndings } from "./endings.tsx";
+import { fromDifference, namesOf } from "./names.ts";
 import { HUES } from "./overlay.tsx";
 
 const WORDS: Record<string, string> = {
@@ -28,6 +30,17 @@ const WORDS: Record<string, string> = {
   eval_accuracy: "Evaluation accuracy",
 };
 
+/** Which headline of a run a number is: it says whether the number is exact. */
+const HEADLINES: Record<string, string> = {
+  cpu_seconds: "cpu_seconds",
+  memory_peak: "memory_peak_bytes",
+  io_read: "io_read_bytes",
+  io_write: "io_write_bytes",
+  gpu_util: "gpu_util_percent",
+  gpu_memory: "gpu_memory_peak_bytes",
+  energy: "energy_joules",
+};
+
 function amount(key: string, unit: string, value: number): string {
   if (key === "gpu_util") return format.percent(value);
   if (key === "energy") return format.amount(value, "joules");
@@ -45,12 +58,18 @@ function Head({ runs, first }: { runs: readonly Run[]; first: string }) {
       <tr>
         <th scope="col">{first}</th>
         {namesOf(runs).map((name, place) => (
-          <th key={runs[place]?.run_id} scope="col" class="number" title={name}>
-            <Dot place={place} /> {name}
-          </th>
+          <Named key={runs[place]?.run_id} name={name} place={place} run={runs[place]} />
         ))}
       </tr>
     </thead>
+  );
+}
+
+function Named({ name, place, run }: { name: string; place: number; run: Run | undefined }) {
+  return (
+    <th scope="col" class="number" title={run && wholeNameOf(run)}>
+      <Dot place={place} /> {name}
+    </th>
   );
 }
 
@@ -71,6 +90,7 @@ export function Wide({ title, aside, children }: { title: string; aside?: Compon
 }
 
 export function Numbers({ compared, runs, onlyDifferent }: { compared: Compared; runs: readonly Run[]; onlyDifferent: boolean }) {
+  const reports = useEndings(runs);
   const rows = onlyDifferent ? compared.metrics.filter((one) => new Set(one.values).size > 1) : compared.metrics;
   const aside = (
     <label class="muted">
@@ -82,11 +102,12 @@ export function Numbers({ compared, runs, onlyDifferent }: { compared: Compared;
       <table class="plain compared-numbers">
         <Head runs={runs} first="★ is best, % to the first" />
         <tbody>
+          <Endings {...{ runs, reports, onlyDifferent }} />
           {rows.map((metric) => (
             <tr key={metric.key}>
               <th scope="row">{WORDS[metric.key] ?? metric.key}</th>
               {metric.values.map((value, place) => (
-                <Value key={place} metric={metric} value={value} place={place} isBest={metric.winner === compared.runs[place]} />
+                <Value key={place} {...{ metric, value, place }} run={runs[place]} isBest={metric.winner === compared.runs[place]} />
               ))}
             </tr>
           ))}
@@ -101,15 +122,21 @@ interface ValueProps {
   metric: Compared["metrics"][number];
   value: number | null;
   place: number;
+  run: Run | undefined;
   isBest: boolean;
 }
 
-function Value({ metric, value, place, isBest }: ValueProps) {
+function Value({ metric, value, place, run, isBest }: ValueProps) {
   const change = metric.change_percent[place];
+  const headline = run?.headline?.[HEADLINES[metric.key] ?? ""];
+  const show = (shown: number): string => amount(metric.key, metric.unit, shown);
   return (
-    <td class={isBest ? "number winner" : "number"}>
+    <td class={isBest ? "number winner" : "number"} title={headline?.exact === false ? "not exact" : undefined}>
       {value === null ? (
-        <span class="muted">not measured</span>
+        <>
+          <span class="muted">not measured</span>
+          <small />
+        </>
       ) : (
         <>
           {isBest && (
@@ -117,7 +144,7 @@ function Value({ metric, value, place, isBest }: ValueProps) {
               ★{" "}
             </span>
           )}
-          {amount(metric.key, metric.unit, value)}
+          {headline ? written({ ...headline, value }, show) : show(value)}
           <small>{place > 0 && typeof change === "number" ? signed(change) : ""}</small>
         </>
       )}
@@ -164,16 +191,7 @@ export function Differences({ title, none, rows, runs }: { title: string; none: 
           <Head runs={runs} first="" />
           <tbody>
             {rows.map((row) => (
-              <tr key={row.path}>
-                <th scope="row">
-                  <code>{row.path}</code>
-                </th>
-                {row.values.map((value, place) => (
-                  <td key={place} class="number" title={value === null ? undefined : whole(value)}>
-                    <Setting value={value} isOther={place > 0 && whole(value) !== whole(row.values[0])} />
-                  </td>
-                ))}
-              </tr>
+              <Settings key={row.path} {...row} />
             ))}
           </tbody>
         </table>
@@ -182,11 +200,30 @@ export function Differences({ title, none, rows, runs }: { title: string; none: 
   );
 }
 
-function Setting({ value, isOther }: { value: unknown; isOther: boolean }) {
-  if (value === null || value === undefined) return <span class="muted">absent</span>;
-  const text = whole(value);
-  const short = text.length > 40 ? `${text.slice(0, 37)}…` : text;
-  return isOther ? <ins class="other">{short}</ins> : <code>{short}</code>;
+const SETTING_LETTERS = 27;
+
+/** One setting of all runs, of long values the part that differs. */
+function Settings({ path, values }: Compared["config"][number]) {
+  const texts = values.map((value) => (value === null || value === undefined ? undefined : whole(value)));
+  const known = [...new Set(texts.flatMap((text) => text ?? []))];
+  const short = fromDifference(known, SETTING_LETTERS);
+  return (
+    <tr>
+      <th scope="row">
+        <code>{path}</code>
+      </th>
+      {texts.map((text, place) => (
+        <td key={place} class="number" title={text}>
+          <Setting text={text === undefined ? undefined : short[known.indexOf(text)]} isOther={place > 0 && text !== texts[0]} />
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+function Setting({ text, isOther }: { text: string | undefined; isOther: boolean }) {
+  if (text === undefined) return <span class="muted">absent</span>;
+  return isOther ? <ins class="other">{text}</ins> : <code>{text}</code>;
 }
 
 function whole(value: unknown): string {

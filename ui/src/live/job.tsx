@@ -1,7 +1,7 @@
 // One job that runs now: how far it is, when it will be done, how near its limits, and its ranks where it has several.
 import * as format from "../format.ts";
 import { StatusBadge } from "../parts/bits.tsx";
-import { nameOf } from "../parts/run_columns.tsx";
+import { nameOf, wholeNameOf } from "../parts/run_columns.tsx";
 import type { LiveJob, Progress, Run } from "../types.ts";
 import { zoneOf } from "../zones.ts";
 import { RankMap, Stragglers } from "./ranks.tsx";
@@ -15,7 +15,9 @@ export function Job({ job, now }: { job: LiveJob; now: number }) {
     <article class="panel livejob" data-row tabIndex={-1}>
       <div class="title">
         <h2>
-          <a href={`/jobs/${encodeURIComponent(run.run_id)}`}>{job.name ?? nameOf(run)}</a>
+          <a href={`/jobs/${encodeURIComponent(run.run_id)}`} title={wholeNameOf(run)}>
+            {job.name ?? nameOf(run)}
+          </a>
         </h2>
         <StatusBadge status={run.status} />
         <span class="grow" />

@@ -14,9 +14,13 @@ export function Campaigns() {
   const { regions } = campaign.data;
   if (regions.length === 0) {
     return (
-      <Empty title="No build was recorded yet" command="jobmeter campaign record --region us-west2 --log build.log">
-        <p>Builds that run again and again are kept here by region: how they ended, what they used, how steady they were. Give it a log:</p>
-      </Empty>
+      <>
+        <h1>Campaigns</h1>
+        <About />
+        <Empty title="No build was recorded yet" command="jobmeter campaign record --region us-west2 --log build.log">
+          <p>Give it the log of a build, for example:</p>
+        </Empty>
+      </>
     );
   }
   const asked = query.value.get("region");
@@ -31,10 +35,15 @@ export function Campaigns() {
           {begun === undefined ? "" : ` since ${format.moment(begun).slice(0, 10)}`}
         </span>
       </div>
+      <About />
       <Regions regions={regions} chosen={chosen} />
       {chosen && <RegionShown name={chosen.region} key={chosen.region} />}
     </>
   );
+}
+
+function About() {
+  return <p class="muted about">A campaign is one build that is run again and again, in several regions: how often it ends well, how long it waits and works, and what it costs.</p>;
 }
 
 /** Where to look first: what became slower, then what fails most. */

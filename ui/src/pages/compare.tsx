@@ -64,13 +64,16 @@ export function Compare() {
 
 function TooFew({ now, runs }: { now: Shown; runs: readonly Run[] }) {
   return (
-    <Empty title={now.ids.length === 1 ? "One more run to compare" : "Pick two runs or more"} command="jobmeter compare RUN OTHER">
-      <p>
-        Tick them among <a href="/">all runs</a> and press <kbd>c</kbd>, or look one up here:
-      </p>
-      <Chosen runs={runs} shown={now} />
-      <p>In a terminal:</p>
-    </Empty>
+    <>
+      <h1>Compare</h1>
+      <Empty title={now.ids.length === 1 ? "One more run to compare" : "Pick two runs or more"} command="jobmeter compare RUN OTHER">
+        <p>
+          Tick them among <a href="/">all runs</a> and press <kbd>c</kbd>, or look one up here:
+        </p>
+        <Chosen runs={runs} shown={now} />
+        <p>In a terminal:</p>
+      </Empty>
+    </>
   );
 }
 

@@ -5,7 +5,7 @@ import { Alerts, useAlerts } from "../live/alerts.tsx";
 import { Job } from "../live/job.tsx";
 import { throttle, useLoaded } from "../load.ts";
 import { useNow } from "../now.ts";
-import { Empty, Failed, Skeleton } from "../parts/bits.tsx";
+import { Empty, Failed, InFront, Skeleton } from "../parts/bits.tsx";
 import { heardAt, isConnected, listen } from "../stream.ts";
 import type { Living } from "../types.ts";
 
@@ -29,7 +29,7 @@ export function Live() {
   return (
     <>
       <div class="title">
-        <h1>{jobs.length === 0 ? "Live" : `${jobs.length} job${jobs.length === 1 ? " runs" : "s run"}`}</h1>
+        <h1>{jobs.length === 0 ? "Nothing runs now" : `${jobs.length} job${jobs.length === 1 ? " runs" : "s run"}`}</h1>
         {jobs.length > 0 && (
           <span class="muted">
             {runs > jobs.length ? `${runs} recorders ` : ""}on {hosts.length === 1 ? hosts[0] : `${hosts.length} hosts`}
@@ -39,8 +39,10 @@ export function Live() {
       </div>
       <Alerts watched={alerts} now={now} />
       {jobs.length === 0 ? (
-        <Empty title="Nothing runs now" command="jobmeter run -- make -j4">
-          <p>Jobs that are recorded appear here within two seconds. Put these words in front of any command:</p>
+        <Empty command="jobmeter run -- make -j4">
+          <p>
+            Jobs that are recorded appear here within two seconds. <InFront />, for example:
+          </p>
         </Empty>
       ) : (
         <div class="columns">
@@ -61,6 +63,6 @@ const LOST_SECONDS = 60;
 export function Freshness() {
   const past = Math.max(0, useNow() - heardAt.value / 1000);
   if (heardAt.value === 0) return <span class="badge">connecting</span>;
-  if (isConnected.value && past < QUIET_SECONDS) return <span class="badge live">live</span>;
+  if (isConnected.value && past < QUIET_SECONDS) return <span class="badge live" title="the server is heard: what is shown is as of now">live</span>;
   return past > LOST_SECONDS ? <span class="badge critical">lost</span> : <span class="badge warning">{`${Math.round(past)} s ago`}</span>;
 }

@@ -3,11 +3,11 @@ import "../style/run.css";
 import { useEffect, useState } from "preact/hooks";
 import { isSaved, send } from "../api.ts";
 import { useLoaded } from "../load.ts";
+import { shortCommand } from "../naming.ts";
 import { Empty, Failed } from "../parts/bits.tsx";
 import { Output } from "../parts/output.tsx";
 import { tell } from "../parts/overlays.tsx";
 import { People } from "../parts/people.tsx";
-import { nameOf } from "../parts/run_columns.tsx";
 import { Charts } from "../run/charts.tsx";
 import { Config, Environment } from "../run/context.tsx";
 import { Events } from "../run/events.tsx";
@@ -84,7 +84,7 @@ function Panels({ run, version, again }: { run: RunShown; version: number; again
     [run.run_id],
   );
   useEffect(() => {
-    document.title = `${nameOf(run)} · jobmeter`;
+    document.title = `${run.name ?? shortCommand(run) ?? run.run_id} · jobmeter`;
   }, [run]);
   useEffect(() => {
     openRun.value = run.run_id;
@@ -99,7 +99,7 @@ function Panels({ run, version, again }: { run: RunShown; version: number; again
       <Heading run={run} again={again} />
       <Summary run={run} report={report} context={context.data} isLive={isLive} />
       <Charts run={run} report={report.data} isLive={isLive} />
-      <Output id={run.run_id} isLive={isLive && !isSaved()} errors={report.data?.log_errors ?? []} />
+      <Output id={run.run_id} isLive={isLive && !isSaved()} hasFailed={!isLive && run.status !== "completed"} report={report.data} />
       <div class="panels">
         <div>
           <Events run={run} report={report.data} />

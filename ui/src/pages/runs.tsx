@@ -5,7 +5,7 @@ import { asProblem } from "../api.ts";
 import { useLoaded } from "../load.ts";
 import { go, query, setQuery } from "../router.ts";
 import type { FieldTold, Run } from "../types.ts";
-import { Empty, Failed } from "../parts/bits.tsx";
+import { Empty, Failed, InFront } from "../parts/bits.tsx";
 import { tell } from "../parts/overlays.tsx";
 import type { Column } from "../parts/run_columns.tsx";
 import { Actions } from "../runs/actions.tsx";
@@ -52,6 +52,7 @@ export function Runs() {
   if (isAnswered && !listing.problem && listing.total === 0 && !asked.q) return <NoRun />;
   return (
     <>
+      <h1 class="unseen">Runs</h1>
       <Tools {...{ asked, group, columns, listing, isAnswered }} />
       {listing.problem && <Failed problem={listing.problem} again={listing.again} />}
       <div class="runs">
@@ -81,9 +82,14 @@ function tally(runs: readonly Run[]): string {
 
 function NoRun() {
   return (
-    <Empty title="No run yet" command="jobmeter run -- python train.py">
-      <p>Put these words in front of any command, and it appears here while it runs.</p>
-    </Empty>
+    <>
+      <h1>Runs</h1>
+      <Empty title="No run yet" command="jobmeter run -- python train.py">
+        <p>
+          <InFront />, and it appears here while it runs. For example:
+        </p>
+      </Empty>
+    </>
   );
 }
 

@@ -58,14 +58,45 @@ export function Sizing() {
 }
 
 function NotYet({ jobs }: { jobs: readonly SizedJob[] }) {
+  const closest = closestOf(jobs);
   return (
-    <Empty title="Not enough runs yet" command="jobmeter run -- ./job.sh">
-      <p>
-        {jobs.length > 0 ? `${jobs.length} job${jobs.length === 1 ? " is" : "s are"} known, none of them often enough. ` : ""}
-        After two runs of a job that ended well, this page says what to ask for next time.
-      </p>
-    </Empty>
+    <>
+      <h1>Sizing</h1>
+      <Empty title="Not enough runs yet" command="jobmeter run -- ./job.sh">
+        <p>
+          {jobs.length > 0 ? `${jobs.length} job${jobs.length === 1 ? " is" : "s are"} known, none of them often enough. ` : ""}
+          After two runs of a job that ended well, this page says what to ask for next time.
+        </p>
+        {closest && (
+          <p>
+            Closest is <b>{closest.job}</b>
+            {closest.others > 0 && ` with ${closest.others} other${closest.others === 1 ? "" : "s"}`}: {closest.have} of {closest.wanted} runs that ended well.
+          </p>
+        )}
+      </Empty>
+    </>
   );
+}
+
+interface Counted {
+  job: string;
+  have: number;
+  wanted: number;
+}
+
+/** The job that lacks fewest runs, as the reasons for which nothing is advised count them. */
+function closestOf(jobs: readonly SizedJob[]): (Counted & { others: number }) | undefined {
+  const counted = jobs.flatMap(({ job, missing }): Counted[] =>
+    Object.values(missing).flatMap((reason) => {
+      const found = /(\d+) of at least (\d+) runs/.exec(reason);
+      return found ? [{ job, have: Number(found[1]), wanted: Number(found[2]) }] : [];
+    }),
+  );
+  const lacks = (one: Counted): number => one.wanted - one.have;
+  const [first] = counted.filter((one) => one.have > 0).sort((one, other) => lacks(one) - lacks(other));
+  if (!first) return undefined;
+  const close = new Set(counted.filter((one) => lacks(one) === lacks(first)).map((one) => one.job));
+  return { ...first, others: close.size - 1 };
 }
 
 function Find({ text }: { text: string }) {

@@ -1,6 +1,7 @@
 // What to change, the most urgent first, with what it will do; what stood out; what came of earlier advice.
 import * as format from "../format.ts";
 import { Apply } from "../run/apply.tsx";
+import { currentOf, isSettable } from "../run/settable.ts";
 import { Fact } from "../run/fact.tsx";
 import type { Context, Followed, Prediction } from "../run/types.ts";
 import type { Recommendation, Report, RunShown } from "../types.ts";
@@ -16,17 +17,18 @@ interface Props {
 export function Advice({ run, report, context, isLive }: Props) {
   const { recommendations } = report;
   const settable = recommendations.filter((one) => one.config_path !== null);
+  const canApply = context?.again_advised !== undefined || settable.some((one) => isSettable(one, run, context));
   return (
     <>
-      {recommendations.length === 0 && <p class="muted">{isLive ? "Nothing so far." : "Nothing is known that would make it better."}</p>}
+      {recommendations.length === 0 && <p class="muted nothing">{isLive ? "Nothing so far." : "Nothing is known that would make it better."}</p>}
       {recommendations.length > 0 && (
         <div>
           <ol class="advice" aria-label="Recommendations">
             {recommendations.map((one) => (
-              <Change key={`${one.rule} ${one.title}`} one={one} />
+              <Change key={`${one.rule} ${one.title}`} one={one} context={context} />
             ))}
           </ol>
-          {settable.length > 0 && <Apply runId={run.run_id} advice={settable} context={context} />}
+          {canApply && <Apply runId={run.run_id} advice={settable} context={context} />}
         </div>
       )}
       <Outcome followed={report.followed ?? []} />
@@ -35,7 +37,8 @@ export function Advice({ run, report, context, isLive }: Props) {
   );
 }
 
-function Change({ one }: { one: Recommendation }) {
+function Change({ one, context }: { one: Recommendation; context: Context | undefined }) {
+  const current = currentOf(one, context);
   return (
     <li class={one.severity}>
       <p>
@@ -44,7 +47,7 @@ function Change({ one }: { one: Recommendation }) {
       <p>{sentence(one.action)}</p>
       {one.config_path !== null && (
         <p class="change">
-          <code>{one.config_path}</code> <del>{shown(one.current_value)}</del> → <ins>{shown(one.recommended_value)}</ins>
+          <code>{one.config_path}</code> {current !== undefined && <del>{current}</del>} → <ins>{shown(one.recommended_value)}</ins>
         </p>
       )}
       {one.impact && <p class="muted">{sentence(one.impact)}</p>}
@@ -73,7 +76,7 @@ function predicted({ quantity, unit, before, after, low, high }: Prediction): st
   return `${sentence(`${name}: ${show(before)} → ${show(after)}, nine times of ten ${show(low)} to ${show(high)}`)}`;
 }
 
-export function shown(value: unknown): string {
+function shown(value: unknown): string {
   return value === null || value === undefined ? "not set" : typeof value === "string" ? value : JSON.stringify(value);
 }
 

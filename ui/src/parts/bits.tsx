@@ -39,11 +39,11 @@ export function Failed({ problem, again }: { problem: Problem; again?: () => voi
   );
 }
 
-/** Nothing is there yet: say which command brings it. */
-export function Empty({ title, command, children }: { title: string; command?: string; children?: ComponentChildren }) {
+/** Nothing is there yet: say which command brings it. Without a title where the page's own says so. */
+export function Empty({ title, command, children }: { title?: string; command?: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
-      <h2>{title}</h2>
+      {title && <h2>{title}</h2>}
       {children}
       {command && <Command text={command} />}
     </div>
@@ -108,6 +108,15 @@ export function Command({ text }: { text: string }) {
         {said}
       </button>
     </div>
+  );
+}
+
+/** How any command comes to be recorded. */
+export function InFront() {
+  return (
+    <>
+      Put <code>jobmeter run --</code> in front of any command
+    </>
   );
 }
 

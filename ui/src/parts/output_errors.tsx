@@ -1,9 +1,10 @@
 // The errors in a job's output: a list of them, and steps from one to the next.
 import * as format from "../format.ts";
-import type { LogError } from "../types.ts";
+import type { LinePlace } from "../run/moment.ts";
+import type { LogError, Report } from "../types.ts";
 
-type Go = (to: { stream?: string | undefined; offset?: number | undefined }) => void;
-type Placed = LogError & { offset: number };
+type Go = (to: LinePlace) => void;
+export type Placed = LogError & { offset: number };
 
 const MOST_LISTED = 8;
 
@@ -15,6 +16,14 @@ export function isWarning(error: LogError): boolean {
 export function placed(errors: readonly LogError[]): Placed[] {
   const found = errors.filter((error): error is Placed => error.offset !== undefined);
   return found.sort((one, other) => (one.stream ?? "").localeCompare(other.stream ?? "") || one.offset - other.offset);
+}
+
+/** The error that the verdict stands on, else the first: the line to begin to read at. */
+export function rootOf({ verdict, log_errors }: Report): Placed | undefined {
+  const found = placed(log_errors).filter((error) => !isWarning(error));
+  const isTold = (error: Placed): boolean =>
+    verdict.evidence.some((fact) => fact.offset === error.offset && (fact.source === "log" || fact.source === error.stream));
+  return found.find(isTold) ?? found.toSorted((one, other) => (one.timestamp ?? "").localeCompare(other.timestamp ?? ""))[0];
 }
 
 export function ErrorSteps({ errors, at, stream, go }: { errors: readonly Placed[]; at: number | undefined; stream: string | undefined; go: Go }) {

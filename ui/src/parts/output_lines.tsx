@@ -47,10 +47,22 @@ export function Lines({ lines, tail, at, search, bad, memoryAt, onLine, onMoment
   );
 }
 
+/** What stands before the lines. */
+export function Heads({ hasMemory, hasTimes }: { hasMemory: boolean; hasTimes: boolean }) {
+  if (!hasTimes) return null;
+  return (
+    <p class="heads muted">
+      <span class="number">line</span>
+      <span title={hasMemory ? "the memory that the job had when the line came" : "when the line came"}>{hasMemory ? "memory then" : "time"}</span>
+    </p>
+  );
+}
+
 function Moment({ time, memory, onMoment }: { time: number; memory: number | undefined; onMoment: (moment: number) => void }) {
   const when = format.moment(time);
+  const held = memory === undefined ? "" : `, the job had ${format.bytes(memory)} of memory then`;
   return (
-    <button type="button" title={`${when}: show this moment in the graphs`} aria-label={`${when}${memory === undefined ? "" : `, ${format.bytes(memory)}`}`} onClick={() => onMoment(time)}>
+    <button type="button" title={`${when}${held}: show this moment in the graphs`} aria-label={`${when}${memory === undefined ? "" : `, ${format.bytes(memory)}`}`} onClick={() => onMoment(time)}>
       {memory === undefined ? when.slice(11) : format.bytes(memory)}
     </button>
   );

@@ -5,8 +5,8 @@ import { throttle } from "../load.ts";
 import { isAbout, listen } from "../stream.ts";
 import type { LogLine, LogPage } from "../types.ts";
 
-/** What is read: the end, the lines around a place, or those with a text. */
-export type Place = { kind: "end" } | { kind: "at"; offset: number } | { kind: "search"; text: string };
+/** What is read: the end, the lines around a place (one that nobody asked for, where it opened), or those with a text. */
+export type Place = { kind: "end" } | { kind: "at"; offset: number; isOpening?: boolean } | { kind: "search"; text: string };
 
 type Ask = (query: Query) => Promise<LogPage>;
 
@@ -67,6 +67,19 @@ export function usePage(id: string, stream: string | undefined, place: Place, is
     }
   };
   return { page: state.page, problem: state.problem, add, again: () => setTurn((before) => before + 1) };
+}
+
+/** The first of other streams that has text; undefined where all are empty. */
+export async function withText(id: string, streams: readonly string[]): Promise<string | undefined> {
+  for (const stream of streams) {
+    const found = await asking(id, stream)({ tail: 1 }).catch(() => undefined); // nobody asked for it
+    if (found && !isEmpty(found)) return stream;
+  }
+  return undefined;
+}
+
+export function isEmpty(page: LogPage): boolean {
+  return page.size_bytes === 0 && page.lines.length === 0 && !page.tail;
 }
 
 /** The last line that had come by a moment. */

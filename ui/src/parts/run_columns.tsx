@@ -2,7 +2,8 @@
 // run and which small lines it needs.
 import type { ComponentChildren } from "preact";
 import * as format from "../format.ts";
-import type { Glance, Run } from "../types.ts";
+import { shortCommand, wholeCommand } from "../naming.ts";
+import type { Glance, Headline, Run } from "../types.ts";
 import { Spark } from "../runs/spark.tsx";
 import { Health, StatusBadge } from "./bits.tsx";
 
@@ -23,19 +24,30 @@ export interface Column {
 }
 
 export function nameOf(run: Run): string {
-  return run.name ?? run.command?.join(" ") ?? run.run_id;
+  return run.name ?? shortCommand(run) ?? run.run_id;
 }
 
-function headline(run: Run, name: string): number | undefined {
-  return run.headline?.[name]?.value;
+/** What a run is called where there is room: its name, or the command as it was given. */
+export function wholeNameOf(run: Run): string {
+  return run.name ?? wholeCommand(run) ?? run.run_id;
+}
+
+/** A headline number in words; one that is not exact is marked, as `jobmeter ls` marks it. */
+export function written(figure: Headline, show: (value: number) => string): string {
+  return `${figure.exact ? "" : "~"}${show(figure.value)}`;
+}
+
+/** How a run ended for whoever started it: its signal, or its exit status. */
+export function exitOf(run: Run): string | number | undefined {
+  return run.signal?.replace(/^SIG/, "") ?? run.exit_code;
 }
 
 /** A column of a headline number. */
 function figure(name: string, title: string, key: string, sort: string, show: (value: number) => string): Column {
-  const plain = (run: Run): number | undefined => headline(run, key);
-  const cell = (run: Run): string => {
-    const value = plain(run);
-    return value === undefined ? "" : show(value);
+  const plain = (run: Run): number | undefined => run.headline?.[key]?.value;
+  const cell = (run: Run): ComponentChildren => {
+    const found = run.headline?.[key];
+    return found && <span title={found.exact ? undefined : "not exact"}>{written(found, show)}</span>;
   };
   return { name, title, pixels: title.length > 8 ? 108 : 88, sort, isNumber: true, needs: ["headline"], cell, plain };
 }
@@ -48,15 +60,46 @@ function words(name: "project" | "host" | "user" | "group" | "job_id" | "message
 
 function moment(name: "started" | "ended", title: string): Column {
   const plain = (run: Run): string | undefined => run[`${name}_at`];
-  const cell = (run: Run): string => {
+  const cell = (run: Run): ComponentChildren => {
     const at = format.epoch(plain(run));
-    return at === undefined ? "" : format.moment(at).slice(0, 16);
+    if (at === undefined) return "";
+    const whole = format.moment(at);
+    // the second tells runs apart that a script starts one after the other; the year is that of today
+    const isThisYear = whole.slice(0, 4) === String(new Date().getFullYear());
+    return <span title={whole}>{isThisYear ? whole.slice(5) : whole.slice(0, 16)}</span>;
   };
-  return { name, title, pixels: 150, sort: name, needs: [`${name}_at`], cell, plain };
+  return { name, title, pixels: 136, sort: name, needs: [`${name}_at`], cell, plain };
 }
 
 function spark(name: string, title: string, line: "memory" | "cpu" | "loss"): Column {
   return { name, title, pixels: 112, line, cell: (_, glance) => <Spark line={glance?.lines?.[line]} />, plain: () => undefined };
+}
+
+/** The last argument of a command that is too long for a cell: a file is told from others by how its path ends. */
+function endOf(run: Run, name: string): string {
+  const last = run.name === undefined && (run.command?.length ?? 0) > 1 ? (run.command?.at(-1) ?? "") : "";
+  const end = last.slice(Math.max(0, last.lastIndexOf("/")));
+  return name.length > SHORT_NAME && last.includes("/") && !/\s/.test(last) && name.endsWith(end) ? end.slice(-LONGEST_END) : "";
+}
+
+const SHORT_NAME = 22;
+const LONGEST_END = 16;
+
+function Name({ run }: { run: Run }) {
+  const name = nameOf(run);
+  const end = endOf(run, name);
+  return (
+    <a href={`/jobs/${encodeURIComponent(run.run_id)}`} class={end && "ended"} title={wholeCommand(run)}>
+      {end ? (
+        <>
+          <span>{name.slice(0, -end.length)}</span>
+          <span>{end}</span>
+        </>
+      ) : (
+        name
+      )}
+    </a>
+  );
 }
 
 const tags = (run: Run): string[] => Object.entries(run.tags ?? {}).map(([key, value]) => (value ? `${key}=${value}` : key));
@@ -65,16 +108,12 @@ export const COLUMNS: readonly Column[] = [
   {
     name: "name",
     title: "Run",
-    pixels: 170,
+    pixels: 142,
     grows: 3,
     sort: "name",
     needs: ["name", "command"],
-    plain: nameOf,
-    cell: (run) => (
-      <a href={`/jobs/${encodeURIComponent(run.run_id)}`} title={run.command?.join(" ")}>
-        {nameOf(run)}
-      </a>
-    ),
+    plain: wholeNameOf,
+    cell: (run) => <Name run={run} />,
   },
   { name: "status", title: "Status", pixels: 104, sort: "status", plain: (run) => run.status, cell: (run) => <StatusBadge status={run.status} /> },
   {
@@ -115,7 +154,7 @@ export const COLUMNS: readonly Column[] = [
     isNumber: true,
     needs: ["exit_code", "signal"],
     plain: (run) => run.signal ?? run.exit_code,
-    cell: (run) => run.signal?.replace(/^SIG/, "") ?? run.exit_code ?? "",
+    cell: (run) => exitOf(run) ?? "",
   },
   {
     name: "steps",

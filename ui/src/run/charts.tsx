@@ -60,9 +60,10 @@ export function Charts({ run, report, isLive }: { run: RunShown; report: Report 
   useEffect(() => void (memoryKey.value = measured[0]?.limitedBy === "memory" ? (measured[0].names[0] ?? null) : null), [measured]);
   useSignalEffect(() => followed(range, section.current));
   const isReady = lines.data !== undefined && (!hasSteps || ((steps.data || steps.problem) && (clock.data || clock.problem)));
+  const isBare = isReady && measured.length === 0 && logged.length === 0;
   return (
-    <section aria-label="Graphs" ref={section} class="graph-section">
-      <Controls hasSteps={scales.hasSteps} smoothing={smoothing} setSmoothing={setSmoothing} isLog={isLog} range={range} />
+    <section aria-label="Graphs" ref={section} class="graph-section" hidden={isBare}>
+      {!isBare && <Controls hasSteps={scales.hasSteps} smoothing={smoothing} setSmoothing={setSmoothing} isLog={isLog} range={range} />}
       {lines.problem && !lines.data && <Failed problem={lines.problem} again={lines.again} />}
       <div class="columns">
         {!isReady && !lines.problem && <Waiting />}
@@ -96,7 +97,7 @@ function followed(range: View["range"], section: HTMLElement | null): void {
     const half = (shown.to - shown.from) / 2;
     range.value = { from: picked - half, to: picked + half };
   }
-  if (pickedBy.peek() !== "chart") section?.querySelector("figure")?.scrollIntoView({ block: "center" });
+  if (pickedBy.peek() !== "chart" && pickedBy.peek() !== "line") section?.querySelector("figure")?.scrollIntoView({ block: "center" });
 }
 
 export interface Scales {

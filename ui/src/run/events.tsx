@@ -1,9 +1,10 @@
-// What happened, in order of time, with what was measured then; a click shows the moment in the charts.
+// What happened, in order of time, with what was measured then; a click shows the moment in the charts, of an error its
+// line in the output.
 import { useMemo, useState } from "preact/hooks";
 import * as format from "../format.ts";
 import { isWarning } from "../parts/output_errors.tsx";
 import type { Happened, Report, RunShown } from "../types.ts";
-import { lookAt, moment } from "./moment.ts";
+import { lookAt, moment, showLine, type LinePlace } from "./moment.ts";
 
 interface Row {
   at: number;
@@ -11,6 +12,8 @@ interface Row {
   text: string;
   tone: "critical" | "warning" | "";
   measurements: [string, string][];
+  /** Where it stands in the output. */
+  line?: LinePlace;
 }
 
 const FIRST_ROWS = 50;
@@ -30,6 +33,7 @@ export function Events({ run, report }: { run: RunShown; report: Report | undefi
   const rows = useMemo(() => rowsOf(run, report), [run, report]);
   const [isWhole, setWhole] = useState(false);
   const zero = format.epoch(run.started_at);
+  const length = (rows.at(-1)?.at ?? 0) - (zero ?? 0);
   if (rows.length === 0) return null;
   const shown = isWhole ? rows : rows.slice(0, FIRST_ROWS);
   return (
@@ -38,8 +42,13 @@ export function Events({ run, report }: { run: RunShown; report: Report | undefi
       <ol class="events">
         {shown.map((row, place) => (
           <li key={place} class={row.tone}>
-            <button type="button" aria-pressed={moment.value === row.at} title={`${format.moment(row.at)}: show it in the charts`} onClick={() => lookAt(row.at)}>
-              <time dateTime={new Date(row.at * 1000).toISOString()}>{zero === undefined ? format.moment(row.at).slice(11) : since(row.at - zero)}</time>
+            <button
+              type="button"
+              aria-pressed={moment.value === row.at}
+              title={`${format.moment(row.at)}: show it in the ${row.line ? "output" : "charts"}`}
+              onClick={() => (row.line ? showLine(row.line, row.at) : lookAt(row.at))}
+            >
+              <time dateTime={new Date(row.at * 1000).toISOString()}>{zero === undefined ? format.moment(row.at).slice(11) : since(row.at - zero, length)}</time>
               <b>{row.type}</b>
               <span class="text">{row.text}</span>
               <span class="muted">{row.measurements.map(([name, value]) => `${name} ${value}`).join(", ")}</span>
@@ -56,8 +65,11 @@ export function Events({ run, report }: { run: RunShown; report: Report | undefi
   );
 }
 
-function since(seconds: number): string {
-  return seconds < 0 ? `-${since(-seconds)}` : seconds < 60 ? `${seconds.toFixed(1)} s` : format.seconds(seconds);
+/** How long after the start, as finely as the length of the run asks for: rows of a short one are told apart. */
+function since(seconds: number, length: number): string {
+  if (seconds < 0) return `-${since(-seconds, length)}`;
+  if (length < 1) return `${Math.round(seconds * 1e3)} ms`;
+  return seconds < 60 ? `${seconds.toFixed(length < 10 ? 2 : 1)} s` : format.seconds(seconds);
 }
 
 function rowsOf(run: RunShown, report: Report | undefined): Row[] {
@@ -73,6 +85,7 @@ function rowsOf(run: RunShown, report: Report | undefined): Row[] {
       text,
       tone: isWarning(error) ? "warning" : "critical",
       measurements: held === undefined ? [] : [["memory", format.bytes(held)]],
+      ...(error.offset === undefined ? {} : { line: { stream: error.stream, offset: error.offset } }),
     });
   }
   const [began, ended] = [format.epoch(run.started_at), format.epoch(run.ended_at)];

@@ -2,13 +2,15 @@
 import { useState } from "preact/hooks";
 import { isSaved } from "../api.ts";
 import * as format from "../format.ts";
+import { shortCommand, wholeCommand } from "../naming.ts";
 import { StatusBadge, useFocused } from "../parts/bits.tsx";
 import { change } from "../parts/people.tsx";
-import { nameOf } from "../parts/run_columns.tsx";
 import { comparison } from "../runs/grammar.ts";
 import type { RunShown } from "../types.ts";
 
 const FIRST_SIBLINGS = 8;
+/** About two lines of a heading: what is longer is cut there. */
+const LONG_LETTERS = 120;
 
 export function Heading({ run, again }: { run: RunShown; again: () => void }) {
   const started = format.epoch(run.started_at);
@@ -31,16 +33,35 @@ export function Heading({ run, again }: { run: RunShown; again: () => void }) {
         {run.host && <span>{run.host}</span>}
         {run.user && <span>{run.user}</span>}
         {started !== undefined && <span>{format.moment(started)}</span>}
-        {run.name && run.command && <code class="command-line">{run.command.join(" ")}</code>}
+        {run.name && run.command && (
+          <code class="command-line" title={wholeCommand(run)}>
+            {shortCommand(run)}
+          </code>
+        )}
         {Object.entries(run.tags ?? {}).map(([key, value]) => (
           <span class="badge" key={key}>
             {value ? `${key}=${value}` : key}
           </span>
         ))}
       </div>
+      <Whole run={run} />
       {run.message && <p class="message">{run.message}</p>}
       <Siblings run={run} />
     </>
+  );
+}
+
+/** A command that the lines above cut, as it was given. */
+function Whole({ run }: { run: RunShown }) {
+  const whole = wholeCommand(run);
+  if (whole === undefined || (whole.length <= LONG_LETTERS && !whole.includes("\n"))) return null;
+  return (
+    <details class="whole-command">
+      <summary>Whole command</summary>
+      <pre tabIndex={0} role="group" aria-label="Whole command">
+        {whole}
+      </pre>
+    </details>
   );
 }
 
@@ -66,7 +87,7 @@ function Name({ run, again }: { run: RunShown; again: () => void }) {
   const [isEdited, setEdited] = useState(false);
   return (
     <>
-      {isEdited ? <Renaming run={run} done={() => setEdited(false)} again={again} /> : <h1>{nameOf(run)}</h1>}
+      {isEdited ? <Renaming run={run} done={() => setEdited(false)} again={again} /> : <h1 title={wholeCommand(run)}>{run.name ?? shortCommand(run) ?? run.run_id}</h1>}
       {!isSaved() && (
         <button type="button" class="quiet print" aria-expanded={isEdited} onClick={() => setEdited(!isEdited)}>
           {isEdited ? "Cancel" : "Rename"}

@@ -4,10 +4,12 @@ import * as format from "../format.ts";
 import type { Loaded } from "../load.ts";
 import { Advice } from "../parts/advice.tsx";
 import { Failed, Health, sentence, Skeleton } from "../parts/bits.tsx";
-import { isWarning } from "../parts/output_errors.tsx";
+import { isWarning, rootOf } from "../parts/output_errors.tsx";
+import { written } from "../parts/run_columns.tsx";
 import type { Report, RunShown } from "../types.ts";
 import { zoneOf } from "../zones.ts";
 import { Fact } from "./fact.tsx";
+import { showLine } from "./moment.ts";
 import type { Context } from "./types.ts";
 
 const SHOWN_EVIDENCE = 3;
@@ -26,7 +28,7 @@ export function Summary({ run, report, context, isLive }: Props) {
         <h2>Performance Analysis</h2>
         {report.data && <Health value={report.data.health} />}
       </div>
-      <div class="halves">
+      <div class={isQuiet(report.data) ? "halves quiet" : "halves"}>
         <div>
           {report.data ? (
             <VerdictTold report={report.data} isLive={isLive} />
@@ -47,6 +49,11 @@ export function Summary({ run, report, context, isLive }: Props) {
       </div>
     </section>
   );
+}
+
+/** Nothing to change and nothing that stood out: the verdict takes the width. */
+function isQuiet(report: Report | undefined): boolean {
+  return report !== undefined && report.recommendations.length === 0 && report.findings.length === 0 && !report.followed?.length;
 }
 
 function VerdictTold({ report, isLive }: { report: Report; isLive: boolean }) {
@@ -124,11 +131,11 @@ function memory(run: RunShown, context: Context | undefined): Figure | undefined
   if (!peak) return { title: "Peak memory", value: "not measured" };
   const limit = run.limits?.memory_bytes;
   const about = `by ${peak.keys.join(" and ")}${peak.exact ? "" : ", at least"}`;
-  if (limit === undefined) return { title: "Peak memory", value: format.bytes(peak.value), about };
+  if (limit === undefined) return { title: "Peak memory", value: written(peak, format.bytes), about };
   const source = context?.limits?.memory_source;
   return {
     title: "Peak memory",
-    value: `${format.bytes(peak.value)} / ${format.bytes(limit)} (${share(peak.value / limit)})`,
+    value: `${written(peak, format.bytes)} / ${format.bytes(limit)} (${share(peak.value / limit)})`,
     note: source === undefined ? "of its limit" : source === "host" ? "of the machine's" : `of its limit, by ${source}`,
     about,
     tone: zoneOf(peak.value / limit, run.memory_zones),
@@ -173,21 +180,28 @@ function errors(report: Report | undefined): Figure | undefined {
     note: warnings ? `${warnings.toLocaleString("en")} warning${warnings === 1 ? "" : "s"}` : "in the output",
     tone: count ? "critical" : undefined,
   };
-  return found.length ? { ...figure, open: showOutput } : figure;
+  return found.length ? { ...figure, open: () => showOutput(report) } : figure;
 }
 
-function showOutput(): void {
-  document.querySelector('[aria-label="Output"]')?.scrollIntoView({ behavior: "smooth" });
+/** Go to the error that the verdict stands on, or the first; to the output where nobody knows its line. */
+function showOutput(report: Report): void {
+  const root = rootOf(report);
+  if (root) showLine(root);
+  else document.querySelector('[aria-label="Output"]')?.scrollIntoView({ behavior: "smooth" });
 }
+
+/** Starting costs the kernel a millisecond of CPU time: a job as short as that would seem to use several cores. */
+const LEAST_MEAN_SECONDS = 0.01;
 
 function cpu(run: RunShown): Figure | undefined {
   const used = run.headline?.["cpu_seconds"];
   if (!used) return undefined;
-  const [cores, most] = [run.wall_seconds ? used.value / run.wall_seconds : undefined, run.limits?.cpus];
+  const [wall, most] = [run.wall_seconds ?? 0, run.limits?.cpus];
+  const cores = wall >= LEAST_MEAN_SECONDS ? used.value / wall : undefined;
   const of = most === undefined ? "cores" : `of ${format.digits(most)} cores`;
   return {
     title: "CPU time",
-    value: format.seconds(used.value),
+    value: written(used, format.seconds),
     note: cores === undefined ? undefined : `${format.digits(cores)} ${of} on average`,
     about: `by ${used.keys.join(" and ")}`,
   };

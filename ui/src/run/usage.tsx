@@ -48,11 +48,20 @@ export function Usage({ run, at }: { run: RunShown; at: string }) {
           {(rows.length - shown.length).toLocaleString("en")} more
         </button>
       )}
+      <p class="muted method">{method(run, kind)}</p>
       {kind === "process" && found.data.total > found.data.processes.length && (
         <p class="muted">The {found.data.processes.length.toLocaleString("en")} that used most CPU time, of {found.data.total.toLocaleString("en")}.</p>
       )}
     </section>
   );
+}
+
+/** How the numbers of the table were had, and why they need not add up to the peak of the job. */
+function method(run: RunShown, by: By): string {
+  const of = { process: "of each process", command: "of the largest process of each command", role: "of the processes of each role that lived at once, added up" }[by];
+  const keys = run.headline?.["memory_peak_bytes"]?.keys.join(" and ");
+  const other = keys ? `; the peak of the job above is by ${keys}` : "";
+  return `Peak memory here is the resident memory (RSS) ${of}: pages that processes share, such as libraries, count in each${other}.`;
 }
 
 function Waiting() {
@@ -118,7 +127,7 @@ function Table({ rows, most, kind, sort, setSort }: TableProps) {
           <tr>
             <th>{kind === "process" ? "Process" : kind === "command" ? "Command" : "Role"}</th>
             {head("cpu", "CPU time")}
-            {head("memory", "Peak memory")}
+            {head("memory", "Peak memory (RSS)")}
             {kind === "process" ? (
               <>
                 <th class="number">Read</th>

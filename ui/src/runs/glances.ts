@@ -1,4 +1,5 @@
 // What stands beside the figures of the rows in sight: asked for together, once the list rests, and kept.
+import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get } from "../api.ts";
 import type { Glance, Glances, Run } from "../types.ts";
@@ -7,6 +8,9 @@ const REST_MILLISECONDS = 120;
 const AGAIN_MILLISECONDS = 600;
 const MOST_RUNS = 60;
 const LIVE_MILLISECONDS = 5_000;
+
+/** How often runs came to be analysed whose health was not known here: why they ended can be counted now. */
+export const looked = signal(0);
 
 interface Held {
   glance: Glance;
@@ -41,6 +45,7 @@ export function useGlances(shown: readonly Run[], lines: readonly string[], isWa
           const waiting = new Set(found.waiting);
           for (const run of stale) {
             const glance = known.get(run.run_id) ?? { run_id: run.run_id };
+            if (glance.health && !held.current.get(run.run_id)?.glance.health) looked.value += 1;
             held.current.set(run.run_id, { glance, of: stamp(run), isWaiting: waiting.has(run.run_id), at: Date.now() });
           }
           setTurn((before) => before + 1);
