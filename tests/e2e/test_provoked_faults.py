@@ -76,7 +76,7 @@ if __name__ == "__main__":
 def test_a_worker_that_is_killed(home: Home) -> None:
     said = provoke(home, *TRAINED, WORKER)
     assert said.cause == "worker_killed"
-    assert "was killed by SIGKILL; nothing here ran short of memory (peak " in said.sentence
+    assert "was killed by SIGKILL; the job itself did not run short of memory (peak " in said.sentence
     assert [one["rule"] for one in said.report["recommendations"]] == ["dead_worker"]
 
 

@@ -134,7 +134,8 @@ def test_an_exception_that_leaves_a_with_block_is_told_once_and_of_nothing_else(
 
 
 def test_names_are_taken_whatever_they_are(home: Home) -> None:
-    done = train(home, "jobmeter.init(project=5, name=b'x', job_id=7).finish()")
+    odd = "class Odd:\n    def __str__(self): raise ValueError('no words')\n"
+    done = train(home, f"{odd}jobmeter.init(project=5, name=b'x', job_id=7, group=Odd()).finish()")
     assert (done.code, done.err) == (0, "")
     assert (done.run["project"], done.run["name"], done.run["job_id"]) == ("5", "x", "7")
 

@@ -14,7 +14,8 @@ from support.server import Served
 
 LONG = "import sys, time  # a program that begins like the others\n{}\ntime.sleep(1.2)\nsys.exit({})\n"
 TRAINING = (
-    "import jobmeter\nrun = jobmeter.init()\nrun.log({'loss': 2.0}, step=1)\nrun.log({'loss': 1.0}, step=2)"
+    "import jobmeter\nrun = jobmeter.init()\nrun.log({'loss': 2.0}, step=1)\n"
+    "time.sleep(0.1)\nrun.log({'loss': 1.0}, step=2)"
 )
 PROGRAMS = (
     (LONG.format("print('first of all')", "0"), 0),

@@ -16,9 +16,10 @@ _FRAME = re.compile(
     r"|[│┃] +(?P<boxed>[^\s:]+\.py):(?P<at>\d+) in (?P<within>\S+)"
 )
 _FOREIGN = re.compile(
-    r"[/\\](?:site|dist)-packages[/\\]|[/\\][Ll]ib(?:64)?[/\\]python\d|[/\\]bin[/\\][^/\\.]+$|^<frozen "
+    r"[/\\](?:site|dist)-packages[/\\]|[/\\][Ll]ib(?:64)?[/\\]python\d|[/\\]bin[/\\][^/\\.]+$"
+    r"|^<(?!string>|stdin>|ipython-input)"
 )
-"""Packages, Python itself, and the commands that packages bring."""
+"""Packages, Python itself, the commands that packages bring, and code that a library made up."""
 _GIVEN = frozenset(("<string>", "<stdin>"))
 """What Python calls the code that was given on its command line or its input."""
 
@@ -54,7 +55,9 @@ class Frame:
 def own(error: LogError) -> Frame | None:
     """Give the innermost frame of the job's own code; None where there is none, or no traceback."""
     frames = _frames(error.traceback or "", error.message.split("\n")[0])
-    return next((frame for frame in reversed(frames) if frame.is_own), None)
+    mine = [frame for frame in reversed(frames) if frame.is_own]
+    # what `eval` and dataclasses make is called `<string>` too: it counts where no file of one's own is there
+    return next((frame for frame in mine if not frame.is_given), mine[0] if mine else None)
 
 
 def _frames(traceback: str, ending: str) -> list[Frame]:

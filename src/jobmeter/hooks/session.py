@@ -11,6 +11,7 @@ from jobmeter.hooks.disabled import DisabledRun
 from jobmeter.hooks.endings import Endings
 from jobmeter.hooks.files import Files
 from jobmeter.hooks.run import Run
+from jobmeter.recording import guard
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -267,7 +268,12 @@ def _introduce(run: Run, asked: _Asked, options: settings.Options, earlier: "Ear
 
 def _worded(given: object) -> str | None:
     """Take a name as text, whatever it was given as: a number, a path, bytes."""
-    return None if given is None else os.fsdecode(given) if isinstance(given, bytes) else str(given)
+    if given is None or isinstance(given, str):
+        return given
+    return guard.attempt(
+        lambda: os.fsdecode(given) if isinstance(given, bytes) else str(given),
+        lambda _: None,  # it cannot say what it is: the run goes without
+    )
 
 
 def _text(value: object) -> str | None:

@@ -98,7 +98,7 @@ def _record(
     outputs.uncaptured = ["stdout", "stderr"]
     setup.follow(plan)
     job = Job(watched.pid, plan.paths, ours=False)
-    job.earlier = before
+    job.count_from(before)
     recorder = Recorder(plan, job, outputs, timing)
     recorder.begin_sampling()
     detached = _watch(recorder, watched, timing, inbox, told)

@@ -132,6 +132,10 @@ class Job:
         total = reaped if self.table is None else max(reaped, self.table.cpu_ns)
         return total if self.earlier is None else max(0, total - self.earlier.account_ns)
 
+    def count_from(self, earlier: "Earlier | None") -> None:
+        """Leave out what is known to have been used before the run began."""
+        self.earlier = earlier
+
     def set_apart_earlier(self) -> None:
         """Look at what runs when the first sample is taken: some of it may be older than the run."""
         if self.earlier is None:

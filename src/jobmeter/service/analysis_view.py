@@ -135,7 +135,7 @@ def _errors(known: Facts) -> tuple[LogError, ...]:
         for error in log_errors.read(run):
             rank = _only_rank(run)
             ranked = error if error.ranks or rank is None else dataclasses.replace(error, ranks=(rank,))
-            name = (error.signature, error.type, error.message)
+            name = (error.signature, error.type, error.message.partition("\n")[0])
             folded[name] = _together(folded[name], ranked) if name in folded else ranked
     return tuple(sorted(folded.values(), key=lambda error: error.timestamp or 0.0))
 

@@ -11,26 +11,32 @@ from jobmeter.model.view import Event
 KIND = "exception"
 SOURCE = f"event {KIND}"
 """Where such an error stands: in no stream."""
+_MASK = "[redacted]"
+_COMPARED_LETTERS = 200
 
 
 def errors(
     events: Iterable[Event], printed: Iterable[LogError], *, is_alone: bool = False
 ) -> Iterator[LogError]:
     """Give an error for every exception that none of the printed ones is; of a process alone its rank says nothing."""
-    seen = {_name(error.type, error.message) for error in printed}
+    shown = [error.traceback or error.message for error in printed]
+    seen: set[str] = set()
     for event in events:
         kind, text = event.details.get("type"), event.details.get("text", "")
         if event.type != KIND or not isinstance(kind, str) or not isinstance(text, str):
             continue
-        if _name(kind, text) not in seen:
-            seen.add(_name(kind, text))
+        words = _words(kind, text)
+        # the last of a chain in a traceback, with its module before its name: it is looked for anywhere
+        if words not in seen and not any(words in text for text in shown):
+            seen.add(words)
             found = _read(event, _traceback(kind, text, event.details.get("where")))
             yield from (replace(error, ranks=() if is_alone else error.ranks) for error in found)
 
 
-def _name(kind: str, text: str) -> tuple[str, str]:
-    """Tell one exception from another; modules before its name are printed, but not told."""
-    return kind.rpartition(".")[2], text.strip().partition("\n")[0].strip()
+def _words(kind: str, text: str) -> str:
+    """Give what is surely printed of an exception: its first line, up to what was redacted when it was told."""
+    line = text.partition("\n")[0].partition(_MASK)[0][:_COMPARED_LETTERS].rstrip()
+    return f"{kind}: {line}" if text else kind
 
 
 def _read(event: Event, text: str) -> Iterator[LogError]:

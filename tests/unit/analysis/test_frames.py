@@ -24,7 +24,15 @@ def test_the_innermost_line_of_ones_own_counts() -> None:
     assert place(HEADER, OWN, inner, PACKAGE, PYTHON, "ValueError: x") == "/home/u/train.py:60 in step"
 
 
-@pytest.mark.parametrize("frame", [PACKAGE, PYTHON, COMMAND, FROZEN])
+MADE_UP = '  File "<__array_function__ internals>", line 200, in dot'
+GIVEN = '  File "<string>", line 1, in <module>'
+
+
+def test_what_eval_made_counts_less_than_a_file_of_ones_own() -> None:
+    assert place(HEADER, OWN, GIVEN, "ValueError: x") == "/home/u/train.py:51 in main"
+
+
+@pytest.mark.parametrize("frame", [PACKAGE, PYTHON, COMMAND, FROZEN, MADE_UP])
 def test_what_others_wrote_is_not_ones_own(frame: str) -> None:
     assert place(HEADER, frame, "ValueError: x") is None
 

@@ -1,5 +1,6 @@
 """Exceptions that the SDK told of, as errors that can be judged."""
 
+from jobmeter.formats.errorlines import ErrorReader
 from jobmeter.model.report import LogError
 from jobmeter.model.view import Event
 from jobmeter.service import told_exceptions
@@ -31,20 +32,37 @@ def test_the_rank_of_a_process_alone_says_nothing() -> None:
     assert error.ranks == ()
 
 
+CHAIN = b"""Traceback (most recent call last):
+  File "/a/train.py", line 3, in load
+ValueError: invalid literal
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/a/train.py", line 7, in main
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB with token=hf_secret
+"""
+
+
+def printed() -> list[LogError]:
+    reader = ErrorReader()
+    reader.feed(CHAIN, lambda _offset: 99.0, 0, final=True)
+    return reader.take()
+
+
 def test_what_the_output_shows_is_not_told_twice() -> None:
-    printed = LogError(
-        level="ERROR", type="torch.OutOfMemoryError", message="CUDA out of memory.", signature="cuda_oom"
-    )
-    events = [
-        told("OutOfMemoryError", "CUDA out of memory."),
-        told("ValueError", "bad"),
-        told("ValueError", "bad"),
-    ]
-    assert [error.type for error in told_exceptions.errors(events, [printed])] == ["ValueError"]
+    cuda = "CUDA out of memory. Tried to allocate 2.00 GiB with token=[redacted]"
+    events = [told("OutOfMemoryError", cuda), told("ValueError", "bad"), told("ValueError", "bad")]
+    assert [error.message for error in told_exceptions.errors(events, printed())] == ["ValueError: bad"]
 
 
-def test_odd_events_are_passed_over() -> None:
+def test_events_that_tell_no_exception_are_passed_over() -> None:
     odd = Event(timestamp=1.0, type="exception", details={"type": 5})
-    assert list(told_exceptions.errors([odd, told("checkpoint")][:1], [])) == []
-    (error,) = told_exceptions.errors([told("KeyboardError", where="somewhere")], [])
-    assert error.type == "KeyboardError"
+    other = Event(timestamp=1.0, type="checkpoint", details={"type": "ValueError", "text": "bad"})
+    assert list(told_exceptions.errors([odd, other], [])) == []
+
+
+def test_a_place_that_cannot_be_read_is_left_out() -> None:
+    (error,) = told_exceptions.errors([told("KeyError", "'x'", where="somewhere")], [])
+    assert error.type == "KeyError"
+    assert "File" not in (error.traceback or "")

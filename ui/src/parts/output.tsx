@@ -34,8 +34,10 @@ export function Output({ id, isLive, hasFailed, report }: Given) {
   const { page, problem, add, again } = usePage(id, stream, place, isLive);
   const times = page?.lines.map((line) => format.epoch(line.timestamp ?? undefined)).filter((time) => time !== undefined) ?? [];
   const memoryAt = useMemoryAt(id, times[0], times.at(-1));
+  /** The reader went somewhere: nothing takes them away from there. */
+  const touch = (): void => void (isTouched.current = true);
   const show = (to: Place): void => {
-    isTouched.current = true;
+    touch();
     setPlace(to);
   };
   const go = (to: LinePlace): void => {
@@ -45,7 +47,7 @@ export function Output({ id, isLive, hasFailed, report }: Given) {
     show({ kind: "at", offset: to.offset });
   };
   const turnTo = (name: string): void => {
-    isTouched.current = true;
+    touch();
     setStream(name);
     if (place.kind === "at") setPlace({ kind: "end" }); // where the one stands, something else stands in the other
   };
@@ -102,7 +104,7 @@ export function Output({ id, isLive, hasFailed, report }: Given) {
       {page?.reason && <p class="muted">{page.reason}.</p>}
       {problem && <Failed problem={problem} again={again} />}
       {page && page.lines.length > 0 && <Heads hasMemory={times.some((time) => memoryAt(time) !== undefined)} hasTimes={times.length > 0} />}
-      <Scrolled page={page} place={place} isSought={isSought}>
+      <Scrolled page={page} place={place} isSought={isSought} onTouch={touch}>
         {page && isEmpty(page) && place.kind !== "search" && <span class="muted">{`${page.stream} is empty${isLive ? " so far" : ""}`}</span>}
         {page && page.begin > 0 && place.kind !== "search" && <More text="Earlier lines" onClick={() => void add("before")} />}
         <Lines
@@ -149,11 +151,13 @@ interface ScrolledProps {
   page: LogPage | undefined;
   place: Place;
   isSought: { current: boolean };
+  /** The reader did something in it. */
+  onTouch: () => void;
   children: preact.ComponentChildren;
 }
 
 /** Lines in a box that stays at its end while the reader is there, and goes to the line that was asked for. */
-function Scrolled({ page, place, isSought, children }: ScrolledProps) {
+function Scrolled({ page, place, isSought, onTouch, children }: ScrolledProps) {
   const box = useRef<HTMLPreElement>(null);
   const isAtEnd = useRef(true);
   const shown = useRef("");
@@ -181,6 +185,9 @@ function Scrolled({ page, place, isSought, children }: ScrolledProps) {
         const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
         isAtEnd.current = scrollTop + clientHeight >= scrollHeight - NEAR_END_PIXELS;
       }}
+      onWheel={onTouch}
+      onPointerDown={onTouch}
+      onKeyDown={onTouch}
     >
       {children}
     </pre>

@@ -131,11 +131,11 @@ function memory(run: RunShown, context: Context | undefined): Figure | undefined
   if (!peak) return { title: "Peak memory", value: "not measured" };
   const limit = run.limits?.memory_bytes;
   const about = `by ${peak.keys.join(" and ")}${peak.exact ? "" : ", at least"}`;
-  if (limit === undefined) return { title: "Peak memory", value: written(peak, format.bytes), about };
+  if (limit === undefined) return { title: "Peak memory", value: format.bytes(peak.value), about };
   const source = context?.limits?.memory_source;
   return {
     title: "Peak memory",
-    value: `${written(peak, format.bytes)} / ${format.bytes(limit)} (${share(peak.value / limit)})`,
+    value: `${format.bytes(peak.value)} / ${format.bytes(limit)} (${share(peak.value / limit)})`,
     note: source === undefined ? "of its limit" : source === "host" ? "of the machine's" : `of its limit, by ${source}`,
     about,
     tone: zoneOf(peak.value / limit, run.memory_zones),

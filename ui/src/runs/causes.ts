@@ -3,7 +3,7 @@
 const WORDS: Record<string, string> = {
   completed: "completed",
   oom_cgroup: "memory limit reached",
-  oom_host: "machine out of memory",
+  oom_host: "memory refused or used up",
   oom_cuda: "GPU out of memory",
   worker_killed: "a worker was killed",
   nan_loss: "loss became NaN",
@@ -12,7 +12,7 @@ const WORDS: Record<string, string> = {
   nccl_timeout: "ranks waited in vain",
   disk_full: "disk full",
   resource_limit: "a system limit reached",
-  import_error: "something not installed",
+  import_error: "an import failed",
   config_error: "a setting refused",
   exception: "an error",
   killed_signal: "killed by a signal",

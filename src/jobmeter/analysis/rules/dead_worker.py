@@ -16,7 +16,7 @@ _TOLD = {
     "else a supervisor or a user",
     "Segmentation fault": ", with python -X faulthandler: it shows the line that crashed",
 }
-_NOT_MEMORY = ", and look for who sent SIGKILL: a supervisor or a user, for memory was not short"
+_NOT_MEMORY = ", and look for who sent SIGKILL: a supervisor (systemd-oomd and earlyoom are such) or a user"
 _OTHERS = frozenset(("Bus error", "SIGBUS"))
 
 

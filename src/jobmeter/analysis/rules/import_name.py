@@ -36,12 +36,19 @@ def _told(named: Named, where: str) -> tuple[str, str, str]:
     name, module = named.name, named.module
     gets_past = f"The job gets past its import of {name}"
     if named.is_circular:
+        doubt = f", or rename {named.path} if a library of that name was meant" if named.is_doubtful else ""
         return (
             "Break the circle of imports",
-            f"Move the import of {name} from {module}{where} into the function that needs it",
+            f"Move the import of {name} from {module}{where} into the function that needs it{doubt}",
             f"{gets_past}: {module} was still being read itself when {name} was asked of it",
         )
     correct = f"{module} has no {name}: correct the name in the import{where}"
+    if named.path is None and module.partition(".")[0] not in sys.stdlib_module_names:
+        return (
+            f"Install what brings {module}.{name}",
+            f"{module} is a folder without code: install what brings {module}.{name}, or correct the import{where}",
+            gets_past,
+        )
     if module.partition(".")[0] in sys.stdlib_module_names and not named.is_of_python and named.path:
         return (
             f"Rename {named.path}",

@@ -10,7 +10,8 @@ from jobmeter.model.run import Run
 
 _SENDERS = {
     "SIGHUP": "a terminal or a connection that was closed (nohup, setsid and tmux keep a job from that), a user's kill",
-    "SIGKILL": "a scheduler or a container runtime that waited in vain after SIGTERM, a user's kill -9",
+    "SIGKILL": "a scheduler or a container runtime that waited in vain after SIGTERM, systemd-oomd or earlyoom, "
+    "a user's kill -9",
     "SIGTERM": "a scheduler's limit, a supervisor such as systemd, docker or Kubernetes, a shutdown, a user's kill",
 }
 _KERNEL = ", or the kernel for want of memory (dmesg | grep -i kill)"
@@ -22,15 +23,17 @@ def advise(case: Case) -> Iterable[Recommendation]:
     """Say where to look for the sender."""
     view = case.view
     name = facts.signal_name(view.run) if case.verdict.cause is Cause.KILLED_SIGNAL else None
-    if name not in _SENDERS:
-        return
-    kernel = name == "SIGKILL" and facts.number(view, "cgroup_oom_kill") is None
+    error = story.root(view)
+    if name not in _SENDERS or (error is not None and error.signature in story.STOPS):
+        return  # no signal, or the output names who sent it
+    is_counted = facts.number(view, "cgroup_oom_kill") is not None and not facts.is_elsewhere(view.run)
+    kernel = name == "SIGKILL" and not is_counted
     yield Recommendation(
         rule="sent_signal",
         severity=Severity.WARNING,
         title=f"Find what sent {name}",
         action=f"Find what sent {name}: {_SENDERS[name]}{_KERNEL if kernel else ''}{_account(view.run)}",
-        impact=_UNCHANGED if story.root(view) is None else _SAID,
+        impact=_UNCHANGED if error is None else _SAID,
         evidence=advice.verdict_evidence(case.verdict),
     )
 

@@ -153,6 +153,12 @@ def memory_words(view: RunView) -> str:
     return f" with {format_bytes(limit)} for the job to use" if limit is not None else ""
 
 
+def is_elsewhere(run: Run) -> bool:
+    """Tell whether what the job started may have run in a container or on another machine."""
+    words = (part for word in run.command for part in word.split())
+    return any(word.rpartition("/")[2] in _ELSEWHERE for word in words)
+
+
 def has_room(view: RunView) -> bool:
     """Tell whether the job was seen to come nowhere near the memory it may use."""
     peak, limit = peak_bytes(view), view.run.limits.memory_bytes
@@ -165,7 +171,7 @@ def spare_memory(view: RunView) -> tuple[str, tuple[Evidence, ...]] | None:
     The kernel counts whom it kills for want of memory: its count was read and is 0, and the job came nowhere near what
     it may use. What runs in a container or on another machine is counted there, and not here.
     """
-    if any(word.rpartition("/")[2] in _ELSEWHERE for word in view.run.command):
+    if is_elsewhere(view.run):
         return None
     counters = [(key, number(view, key)) for key in ("cgroup_oom_kill", "cgroup_outer_oom_kill")]
     counted = [(key, count) for key, count in counters if count is not None]
@@ -175,7 +181,7 @@ def spare_memory(view: RunView) -> tuple[str, tuple[Evidence, ...]] | None:
     if peak is None or limit is None or not has_room(view):
         return None
     held = f"{format_bytes(peak)} of {format_bytes(limit)}"
-    return f"nothing here ran short of memory (peak {held}, no OOM kill counted)", (
+    return f"the job itself did not run short of memory (peak {held}, no OOM kill counted)", (
         Evidence(sentence="the kernel counted no kill for want of memory", source=counted[0][0], value=0),
         Evidence(sentence=f"the job held {held}", source="memory_peak_bytes", value=int(peak)),
     )

@@ -30,4 +30,5 @@ def _refused(view: RunView, error: LogError) -> str:
     where = f"{facts.on_ranks(error)}{facts.memory_words(view)}"
     if isinstance(tried, int) or not facts.has_room(view):
         return f"the host refused {size} to the job{where}"
-    return f"{size} was refused to the job{where}: most of that was left, so a limit of its own (ulimit -v) is likely"
+    why = "it asked for very much at once, or has a limit of its own (ulimit -v)"
+    return f"{size} was refused to the job{where}: {why}"

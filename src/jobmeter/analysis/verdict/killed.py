@@ -91,6 +91,6 @@ def _by_signal(view: RunView, name: str, error: LogError | None) -> Verdict:
         )
     sentence = f"{name} from outside ended the job"
     counted = facts.number(view, "cgroup_oom_kill")
-    if name == "SIGKILL" and counted == 0:
+    if name == "SIGKILL" and counted == 0 and not facts.is_elsewhere(view.run):
         sentence += "; the kernel counted no kill for want of memory"
     return facts.verdict(Cause.KILLED_SIGNAL, sentence, 0.9, *evidence)

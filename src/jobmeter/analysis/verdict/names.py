@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 _NAME = re.compile(
     r"cannot import name '?(?P<name>\w+)'? from (?P<partly>partially initialized module )?'(?P<module>[A-Za-z_][\w.]*)'"
-    r"(?: \(most likely due to a circular import\))?(?: \((?P<path>[^()]+)\))?"
+    r"(?: \(most likely due to a circular import\))?"
+    r"(?: \((?:consider renaming '(?P<renamed>[^']+)' (?P<why>if|since)\b[^)]*|(?P<path>[^()]+))\))?"
 )
+"""Since 3.13 Python says itself which file hides a module, `if` it may be a circle as well."""
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 _WITH_PYTHON = re.compile(r"[/\\][Ll]ib(?:64)?[/\\]python\d")
 _NOWHERE = "unknown location"
@@ -22,6 +24,8 @@ class Named:
     """The module's file, where it has one."""
     is_circular: bool
     """The module was still being read itself."""
+    is_doubtful: bool = False
+    """Or its file stands where a library of that name was meant."""
 
     @property
     def is_installed(self) -> bool:
@@ -39,7 +43,11 @@ def read(message: str) -> Named | None:
     found = _NAME.search(message)
     if found is None:
         return None
-    path = None if found["path"] == _NOWHERE else found["path"]
+    path = found["path"] or found["renamed"]
     return Named(
-        name=found["name"], module=found["module"], path=path, is_circular=found["partly"] is not None
+        name=found["name"],
+        module=found["module"],
+        path=None if path == _NOWHERE else path,
+        is_circular=found["partly"] is not None or found["why"] == "if",
+        is_doubtful=found["why"] == "if",
     )

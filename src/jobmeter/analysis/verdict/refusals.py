@@ -11,13 +11,13 @@ from jobmeter.analysis.verdict import facts
 from jobmeter.model.report import LogError
 
 _PLACE = re.compile(
-    r" *(?:in \"(?P<file>[^\"]*)\", |[(:] ?(?:at )?)line (?P<line>\d+),? column (?P<column>\d+)"
+    r"(?:in \"(?P<file>[^\"]*)\", |[(:] ?(?:at )?)line (?P<line>\d+),? column (?P<column>\d+)"
     r"(?: \(char \d+\)| char \d+)?\)?"
 )
 _SPEAKER = re.compile(r"^(?:(?:\S+: )?[Ee]rror: |(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception)(?::\s|$))")
 """Who says it: a program, or the name of an exception."""
 _VALIDATED = re.compile(r"\d+ validation errors? for ")
-_DETAIL = re.compile(r" *[\[(]type=[\w.]+.*$")
+_DETAIL = re.compile(r"[\[(]type=[\w.]+.*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def _one_line(message: str) -> str:
         return " ".join(line.strip() for line in lines)
     # pydantic: the name of a setting, and below it what is wrong with it
     told = "".join(
-        f" {_DETAIL.sub('', line.strip())}" if line[:1].isspace() else f"; {line.strip()}:"
+        f" {_DETAIL.sub('', line.strip()).rstrip()}" if line[:1].isspace() else f"; {line.strip()}:"
         for line in lines[1:]
     )
     return f"{lines[0].strip()}: {told.lstrip('; ')}"

@@ -105,11 +105,25 @@ def test_a_name_that_python_does_not_have_is_corrected_where_it_is_imported() ->
             "'models' (/u/models.py)",
             "models has no x: correct the name in the import, or add it to /u/models.py",
         ),
-        ("'models' (unknown location)", "models has no x: correct the name in the import"),
+        (
+            "'google.cloud' (unknown location)",
+            "google.cloud is a folder without code: install what brings google.cloud.x, or correct the import",
+        ),
         ("'random' (/u/random.py)", "Rename /u/random.py: it hides Python's own random, which may have x"),
         (
             "partially initialized module 'a' (most likely due to a circular import) (/u/a.py)",
             "Move the import of x from a into the function that needs it",
+        ),
+        (
+            "'b' (consider renaming '/u/b.py' if it has the same name as a library you intended to import)",
+            (
+                "Move the import of x from b into the function that needs it, "
+                "or rename /u/b.py if a library of that name was meant"
+            ),
+        ),
+        (
+            "'random' (consider renaming '/u/random.py' since it has the same name as the standard library module)",
+            "Rename /u/random.py: it hides Python's own random, which may have x",
         ),
     ],
 )
@@ -220,7 +234,9 @@ def test_a_worker_is_not_said_to_lack_memory_that_it_had() -> None:
         summary={"cgroup_oom_kill": 0, "cgroup_mem_peak": 9 * MIB},
         limits=Limits(memory_bytes=1024 * MIB),
     )
-    assert only("dead_worker", told).action.endswith("a supervisor or a user, for memory was not short")
+    assert only("dead_worker", told).action.endswith(
+        "a supervisor (systemd-oomd and earlyoom are such) or a user"
+    )
 
 
 @pytest.mark.parametrize("fields", [{"shared_memory": 1}, {"signal": "Bus error"}])
@@ -256,3 +272,15 @@ def test_a_limit_that_nobody_told_is_not_called_unset() -> None:
 def test_a_limit_is_never_lowered(words: str, wanted: int) -> None:
     told = failed(Cause.RESOURCE_LIMIT, OPEN_FILES, command=("bash", "-c", words))
     assert only("open_files", told).recommended_value == wanted
+
+
+def test_a_sender_that_is_known_is_not_sought() -> None:
+    cancelled = error("cancelled", "slurmstepd: error: *** JOB 17 ON n1 CANCELLED ***")
+    assert advised("sent_signal", failed(Cause.KILLED_SIGNAL, cancelled, signal="SIGTERM")) == []
+
+
+def test_what_runs_in_a_container_may_be_killed_by_the_kernel_uncounted() -> None:
+    counted: dict[str, object] = {"signal": "SIGKILL", "summary": {"cgroup_oom_kill": 0}}
+    assert "the kernel" not in only("sent_signal", failed(Cause.KILLED_SIGNAL, **counted)).action
+    inside = failed(Cause.KILLED_SIGNAL, **counted, command=("sh", "-c", "/usr/bin/docker run image train"))
+    assert "or the kernel for want of memory" in only("sent_signal", inside).action

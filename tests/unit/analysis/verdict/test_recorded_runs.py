@@ -181,8 +181,8 @@ def test_refused_memory_is_told_with_its_size() -> None:
     assert decide(errors=(told("cpu_oom"),)).sentence == "the host refused more memory to the job"
     little = {"limits": Limits(memory_bytes=1024 * MIB), "headline": {"memory_peak_bytes": held(300 * MIB)}}
     assert decide(errors=(told("cpu_oom"),), **little).sentence == (
-        "more memory was refused to the job at 300 MiB of the 1 GiB the job may use: most of that was left, "
-        "so a limit of its own (ulimit -v) is likely"
+        "more memory was refused to the job at 300 MiB of the 1 GiB the job may use: it asked for very much at once, "
+        "or has a limit of its own (ulimit -v)"
     )
     assert decide(errors=(told("cpu_oom", fields={"tried_bytes": 2048 * MIB}),), **little).sentence == (
         "the job asked for 2 GiB at once, more than the 1 GiB it may use"

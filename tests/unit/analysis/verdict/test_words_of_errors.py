@@ -13,7 +13,7 @@ SPARE = {"cgroup_oom_kill": 0, "cgroup_mem_peak": 9 * MIB}
 @pytest.mark.parametrize("counted", ["cgroup_oom_kill", "cgroup_outer_oom_kill"])
 def test_memory_is_not_blamed_for_a_worker_where_it_was_not_short(counted: str) -> None:
     facts = {"summary": {counted: 0, "cgroup_mem_peak": 9 * MIB}, "limits": Limits(memory_bytes=1024 * MIB)}
-    spare = "nothing here ran short of memory (peak 9 MiB of 1 GiB, no OOM kill counted)"
+    spare = "the job itself did not run short of memory (peak 9 MiB of 1 GiB, no OOM kill counted)"
     killed = decide(errors=(told("worker_killed", fields={"pid": 7, "signal": "Killed"}),), **facts)
     assert killed.cause is Cause.WORKER_KILLED
     assert killed.sentence == (
