@@ -65,6 +65,7 @@ async function ask<T>(method: string, path: string, body?: unknown, abort?: Abor
   const init: RequestInit = { method, headers: headers(body === undefined ? {} : { "content-type": "application/json" }) };
   if (body !== undefined) init.body = JSON.stringify(body);
   if (abort) init.signal = abort;
+  const used = token.value;
   let answer: Response;
   try {
     answer = await fetch(path, init);
@@ -72,12 +73,13 @@ async function ask<T>(method: string, path: string, body?: unknown, abort?: Abor
     if (abort?.aborted) throw error;
     throw new Problem(0, "the server cannot be reached", "is `jobmeter serve` still running?");
   }
-  if (!answer.ok) throw await problem(answer);
+  if (!answer.ok) throw await problem(answer, used);
   return answer.status === 204 ? (undefined as T) : ((await answer.json()) as T);
 }
 
-export async function problem(answer: Response): Promise<Problem> {
-  if (answer.status === 401) refused.value = true;
+/** What an answer complains of; of a token that is no longer the one in use it says nothing. */
+export async function problem(answer: Response, used: string): Promise<Problem> {
+  if (answer.status === 401 && used === token.value) refused.value = true;
   try {
     const told = (await answer.json()) as { detail?: string; hint?: string };
     return new Problem(answer.status, told.detail ?? answer.statusText, told.hint);

@@ -4,6 +4,7 @@
 // connection back, since a browser has only six for a server.
 import { signal } from "@preact/signals";
 import { headers, isSaved, problem, url } from "./api.ts";
+import { token } from "./auth.ts";
 
 export interface Live {
   kind: string;
@@ -92,11 +93,12 @@ async function read(stop: AbortSignal, isAgain: boolean): Promise<void> {
   wake = () => {
     if (Date.now() - heardAt.value > 2 * HEARTBEAT_MILLISECONDS) silence.abort();
   };
+  const used = token.value;
   const answer = await fetch(url("/api/v1/stream", { last_event_id: lastId }), {
     headers: headers({ accept: "text/event-stream" }),
     signal: AbortSignal.any([stop, silence.signal]),
   });
-  if (!answer.ok || !answer.body) throw await problem(answer);
+  if (!answer.ok || !answer.body) throw await problem(answer, used);
   isConnected.value = true;
   heardAt.value = Date.now();
   // what was asked for while nobody answered is asked for again, whatever the server still holds

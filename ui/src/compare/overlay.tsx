@@ -215,7 +215,7 @@ function laid(found: readonly Read[], shown: Shown): Laid[] {
 function of({ run, lines, steps, clock }: Read, axis: Shown["axis"]): Panel[] {
   const start = format.epoch(run.started_at) ?? 0;
   const logged = curves(steps?.series ?? []);
-  if (axis === "step") return [...logged, ...panels(lines?.series ?? [], 0).map((panel) => over(panel, (moment) => (isKnown(clock, moment) ? clock.toX(moment) : null)))];
+  if (axis === "step") return [...logged, ...panels(lines?.series ?? [], 0).map((panel) => over(panel, (moment) => (isKnown(clock, moment) ? clock.toX(within(clock, moment)) : null)))];
   const timed = logged.map((panel) =>
     over(panel, (step) => {
       const moment = clock?.fromX(step);
